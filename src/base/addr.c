@@ -12,7 +12,7 @@ int addr_compare(const struct addr *a, const struct addr *b)
 	return memcmp(a->bytes, b->bytes, sizeof(a->bytes));
 }
 
-/* Whether the bits of a from position `from` on are all those of b, up to `bits`. */
+/* Whether the first `bits` bits are equal. */
 static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
 {
 	unsigned whole = bits / 8, rest = bits % 8;
@@ -71,7 +71,7 @@ int prefix_parse(const char *text, struct prefix *ret_prefix)
 	if (byte < 16 &&
 	    ((p.addr.bytes[byte] & (0xff >> (p.bits % 8))) || memcmp(p.addr.bytes + byte + 1, zero, 15 - byte) != 0))
 		return -EINVAL;
-	/* ::/0 and the like hold IPv6 only; a prefix inside ::ffff:0:0/96 is IPv4, as its address already says. */
+	/* ::/0 and similar prefixes match IPv6 only; a prefix inside ::ffff:0:0/96 is IPv4. */
 	if (p.addr.family == ADDR_V4 && p.bits < 96)
 		p.addr.family = ADDR_V6;
 	*ret_prefix = p;
@@ -94,7 +94,7 @@ int addr_parse_endpoint(const char *text, struct endpoint *ret_endpoint)
 	}
 	n = (size_t)(colon - text);
 	if (text[0] == '[') {
-		/* Brackets are there to tell the colons of an address from that of the port. */
+		/* Brackets separate the colons of an IPv6 address from the port's. */
 		if (text[n - 1] != ']' || !memchr(text, ':', n))
 			return -EINVAL;
 		text++;
@@ -134,7 +134,7 @@ size_t addr_format(const struct addr *a, char *text)
 
 	switch (a->family) {
 	case ADDR_V4:
-		/* By hand: this runs for every record, and inet_ntop is a printf inside. */
+		/* Not inet_ntop, which calls printf: this runs for every record. */
 		for (int i = 12; i < 16; i++) {
 			p = put_byte(p, a->bytes[i]);
 			*p++ = i < 15 ? '.' : '\0';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Network addresses. One 16-byte form for both families, IPv4 kept as v4-mapped IPv6: equality, hashing and prefixes
- * need no special case, and a v4-mapped socket and its IPv4 peer are the same address, which is how people see them.
+ * Network addresses. One 16-byte form for both families, IPv4 as v4-mapped IPv6: equality, hashing and prefixes need no
+ * special case, and a v4-mapped socket and its IPv4 peer have the same address, as users expect.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct prefix {
 
 #define ADDR_TEXT_MAX 48
 
-/* What IPv4 addresses begin with. */
+/* The v4-mapped prefix. */
 #define ADDR_MAPPED_HEAD 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff
 
 static inline struct addr addr_from_v4(const void *four_bytes)
@@ -49,11 +49,11 @@ static inline bool addr_equal(const struct addr *a, const struct addr *b)
 int addr_compare(const struct addr *a, const struct addr *b);
 bool prefix_contains(const struct prefix *p, const struct addr *a);
 
-/* Each takes the whole text: 10.0.0.1, fe80::1, [::1] is refused (that is an endpoint's form). */
+/* The whole text must match: 10.0.0.1, fe80::1; [::1] is refused (only an endpoint has brackets). */
 int addr_parse(const char *text, struct addr *ret_addr) _must_check_;
 /* An address alone is a prefix of full length; bits beyond the length must be zero (10.0.0.1/8 is refused). */
 int prefix_parse(const char *text, struct prefix *ret_prefix) _must_check_;
-/* 10.0.0.1:80, [::1]:80, :80, *:80; a missing part is unknown. A bare address has port 0. */
+/* 10.0.0.1:80, [::1]:80, :80, *:80; a missing part is unknown. An address alone has port 0. */
 int addr_parse_endpoint(const char *text, struct endpoint *ret_endpoint) _must_check_;
 
 /* At most ADDR_TEXT_MAX bytes with the NUL; returns the length. */

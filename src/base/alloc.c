@@ -5,7 +5,7 @@
 
 _noreturn_ static void out_of_memory(size_t size)
 {
-	fprintf(stderr, "nest: out of memory (%zu bytes asked for)\n", size);
+	fprintf(stderr, "nest: out of memory (%zu bytes requested)\n", size);
 	abort();
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory that is there or the program ends with a line that says where. Sizes that come from input are checked against
- * a cap before they get here; running out on a sane size is not something a diagnosis tool can mend.
+ * Allocation that aborts with a message on failure. Sizes from input are checked against a cap before they get here; a
+ * diagnosis tool cannot recover from running out of memory at a sane size.
  */
 #pragma once
 

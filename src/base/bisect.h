@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Needs nothing but the compiler: the recorder inside other programs uses it, too. */
+/* Has no dependencies: the recorder inside other programs also uses it. */
 #pragma once
 
 #include <stddef.h>
 
-/* How many of the items, which are in the order of that member, have one that is not above the value. */
+/* The number of items, sorted by the member, whose member is not above the value. */
 #define bisect(items, count, member, value)                                                                            \
 	({                                                                                                             \
 		size_t bisect_low_ = 0, bisect_high_ = (count);                                                        \

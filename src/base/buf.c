@@ -83,7 +83,7 @@ void buf_add_format(struct buf *b, const char *format, ...)
 	if (b->over)
 		return;
 	if (!buf_grow(b, 120))
-		b->over = false; /* the text may still be shorter than that */
+		b->over = false; /* the actual text may be shorter */
 	va_start(args, format);
 	n = vsnprintf(b->data ? b->data + b->len : NULL, b->data ? b->room - b->len : 0, format, args);
 	va_end(args);
@@ -115,7 +115,7 @@ int buf_read_fd(struct buf *b, int fd)
 	for (;;) {
 		ssize_t n;
 
-		/* One byte beyond the cap tells a file that just fits from one that does not. */
+		/* A read at the cap tells whether the file just fits or is longer. */
 		if (!buf_grow(b, 1)) {
 			char extra;
 

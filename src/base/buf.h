@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Text or bytes that grow up to a cap given at creation. Once the cap is hit nothing more is added and `over` stays
- * set, so a writer need not check each call: it looks once at the end. The content is always NUL-terminated.
+ * Text or bytes that grow up to a cap given at creation. At the cap nothing more is added and `over` stays set, so a
+ * writer checks once at the end instead of after each call. The content is always NUL-terminated.
  */
 #pragma once
 
@@ -27,9 +27,9 @@ struct buf {
 
 void buf_done(struct buf *b);
 void buf_clear(struct buf *b);
-/* Takes away what is behind the first n bytes. */
+/* Shortens the content to the first n bytes. */
 void buf_truncate(struct buf *b, size_t n);
-/* Makes room for n more bytes; false (and `over`) when that would pass the cap. */
+/* Makes room for n more bytes; false (and `over`) when that exceeds the cap. */
 bool buf_grow(struct buf *b, size_t n);
 void buf_add(struct buf *b, const void *data, size_t n);
 void buf_add_text(struct buf *b, const char *text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The two clocks: events are stamped with the time since boot, people read the time of day. */
+/* The two clocks: events have time since boot, users read the time of day. */
 #pragma once
 
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files that the build put inside the program (see the Makefile): BPF objects, rules, pages. */
+/* Files embedded in the program by the build (see the Makefile): BPF objects, rules, pages. */
 #pragma once
 
 #include "base/macros.h"

@@ -32,7 +32,7 @@ int files_make_dirs(const char *path, struct why *why)
 			continue;
 		*p = '\0';
 		if (mkdir(copy, 0755) < 0 && errno != EEXIST)
-			return why_set(why, -errno, "cannot make %s: %s", copy, strerror(errno));
+			return why_set(why, -errno, "cannot create %s: %s", copy, strerror(errno));
 		*p = saved;
 		if (saved == '\0')
 			return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Words to the person at the terminal, all on stderr and all beginning with "nest: ". Only commands and main speak at
- * the levels above debug; lower layers return a code and fill a struct why.
+ * Messages to the user, all on stderr and all starting with "nest: ". Only commands and main log above debug level;
+ * lower layers return a code and fill a struct why.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ enum log_level { LOG_LEVEL_QUIET, LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INF
  * closing line. main stays below it on a terminal, unless -v asks for it.
  */
 void log_set_level(enum log_level level);
-/* Whether anybody will read it: for words that are made with effort. */
+/* Whether the level is enabled: check before formatting an expensive message. */
 bool log_speaks(enum log_level level);
 void log_write(enum log_level level, const char *format, ...) _printf_(2, 3);
 
@@ -24,5 +24,5 @@ void log_write(enum log_level level, const char *format, ...) _printf_(2, 3);
 #define log_status(...) log_write(LOG_LEVEL_STATUS, __VA_ARGS__)
 #define log_debug(...)  log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* Where nothing can go on and nobody can be handed the reason; said at every level. */
+/* For errors that cannot be returned to a caller; printed at every level. */
 #define log_abort(...) (log_write(LOG_LEVEL_QUIET, __VA_ARGS__), abort())

@@ -16,7 +16,7 @@ struct loop_source {
 	enum source_kind kind;
 	int fd;
 	bool owns_fd;
-	bool removed; /* waits to be freed until the current batch is done */
+	bool removed; /* to be freed after the current batch */
 	void *context;
 	union {
 		loop_fd_fn *fd_fn;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The small words that every file uses: cleanup, ownership, arrays, attributes. */
+/* Macros that every file uses: cleanup, ownership, arrays, attributes. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Kernel spellings belong to BPF code and shared headers; here they would be a second name for the same thing. */
+/* __u32 and similar names are for BPF code and shared headers only. */
 #ifndef NEST_KERNEL_TYPES
 #pragma GCC poison u8 u16 u32 u64 s8 s16 s32 s64
 #endif
@@ -28,7 +28,7 @@
 #define min_of(a, b)       PICK_(a, <, b, __COUNTER__)
 #define max_of(a, b)       PICK_(a, >, b, __COUNTER__)
 #define PICK_(a, op, b, n) PICK_ONCE_(a, op, b, n)
-#ifdef __CPPCHECK__ /* which does not read a statement inside an initialiser */
+#ifdef __CPPCHECK__ /* cannot parse a statement expression in an initialiser */
 #define PICK_ONCE_(a, op, b, n) ((a)op(b) ? (a) : (b))
 #else
 #define PICK_ONCE_(a, op, b, n)                                                                                        \
@@ -77,13 +77,13 @@ static inline void fclosep(FILE **f)
 #define _cleanup_fclose_ _cleanup_(fclosep)
 
 /*
- * Registration without a list to edit: a file puts a pointer to its descriptor into a named linker section, and whoever
- * owns the kind walks the section. The order is the linker's, so owners sort by name.
+ * Registration without a central list: a file puts a pointer to its descriptor into a named linker section, and the
+ * owner of the kind iterates over the section. The linker defines the order, so owners sort by name.
  */
 #define REGISTER(kind, type, object)                                                                                   \
 	__attribute__((used, section("nest_" #kind))) static const type *const kind##_entry_##object = &(object)
 
-/* Weak, because a kind without entries has no section at all. */
+/* Weak, because a kind without entries has no section. */
 #define REGISTRY(kind, type)                                                                                           \
 	extern const type *const __start_nest_##kind[] __attribute__((weak));                                          \
 	extern const type *const __stop_nest_##kind[] __attribute__((weak))

@@ -20,7 +20,7 @@ static uint64_t hash_seed(void)
 
 /*
  * Multiply and fold: the high half of a 128-bit product depends on every bit of both factors. A factor of zero would
- * forget the other one, so whatever comes from a key is mixed with the secret seed before it gets here.
+ * erase the other one, so key bytes are mixed with the secret seed before they get here.
  */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -156,7 +156,7 @@ void *map_put(struct map *m, const void *key, bool *ret_new)
 	if (m->cap && m->count >= m->cap)
 		return NULL;
 	if ((m->used + 1) * 4 > m->slots * 3) {
-		/* Mostly removed slots: the same size again cleans them out. */
+		/* Mostly removed slots: rehashing at the same size clears them. */
 		rehash(m, max_of((size_t)16, m->count * 2 > m->slots ? m->slots * 2 : m->slots));
 		(void)find(m, key, &vacant);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The forms that network addresses have in records; BPF programs and the program itself share them. */
+/* Network addresses in records, shared by BPF programs and user space. */
 #pragma once
 
 #include <linux/types.h>
@@ -16,7 +16,7 @@ struct endpoint {
 	__u16 port; /* host order; 0 = none */
 };
 
-/* Kernel numbers; states of TCP serve UDP too (ESTABLISHED is connected, CLOSE is not). */
+/* Kernel numbers; UDP uses the states of TCP (ESTABLISHED: connected, CLOSE: not connected). */
 enum socket_state {
 	SOCKET_ESTABLISHED = 1,
 	SOCKET_SYN_SENT,

@@ -44,7 +44,7 @@ static void text_list_add(struct text_list *list, const char *text, size_t n)
 	list->items[list->count++] = xstrndup(text, n);
 }
 
-/* What a person calls the option: "--json", or the argument's name. */
+/* The option's name in messages: "--json", or the argument's name. */
 static const char *spec_title(const struct option_spec *spec, char *buffer, size_t size)
 {
 	if (spec->name)
@@ -54,7 +54,7 @@ static const char *spec_title(const struct option_spec *spec, char *buffer, size
 	return buffer;
 }
 
-/* Splits at commas; empty parts are mistakes. */
+/* Splits at commas; empty parts are errors. */
 static int each_part(const char *text, int (*fn)(const char *part, size_t n, void *member), void *member)
 {
 	for (const char *p = text;; p++) {
@@ -109,7 +109,7 @@ static int set_ratio(const struct option_spec *spec, const char *text, double *m
 	return r == 0 && spec->max && *member > (double)spec->max ? -ERANGE : r;
 }
 
-/* None at all would be taken for an option that was not given. */
+/* 0 would mean that the option was not given. */
 static int set_seconds(const char *text, uint64_t *member)
 {
 	int r = parse_seconds_ns(text, member);
@@ -150,7 +150,7 @@ static int set_value(const struct option_spec *spec, const char *text, void *mem
 	}
 }
 
-/* What would have been right, in a person's words. */
+/* The expected value, for an error message. */
 static void describe_expected(const struct option_spec *spec, struct buf *out)
 {
 	switch (spec->kind) {
@@ -204,7 +204,7 @@ static int take_value(const struct option_spec *spec, const char *text, void *co
 	if (r == 0)
 		return 0;
 	if (r == -E2BIG)
-		return why_set(why, -EINVAL, "%s: that is too many of them", spec_title(spec, title, sizeof(title)));
+		return why_set(why, -EINVAL, "%s: too many values", spec_title(spec, title, sizeof(title)));
 	text_add_terminal(&shown, text, strnlen(text, 60));
 	describe_expected(spec, &expected);
 	return why_set(why, -EINVAL, "%s: '%s' is not %s", spec_title(spec, title, sizeof(title)), buf_text(&shown),
@@ -219,7 +219,7 @@ static const struct option_spec *find_letter(const struct flat *flat, char lette
 	return NULL;
 }
 
-/* Exact, or the only one that begins so. */
+/* Exact match, or a unique prefix. */
 static const struct option_spec *find_name(const struct flat *flat, const char *name, size_t n, struct why *why)
 {
 	_cleanup_buf_ struct buf hint = BUF_INIT(256), shown = BUF_INIT(256);
@@ -317,13 +317,13 @@ static int parse_positional(struct parser *p, const char *word)
 			p->next_positional++;
 			continue;
 		}
-		/* A list takes all the words that are left. */
+		/* A list takes all remaining words. */
 		if (spec->kind != OPT_TEXTS)
 			p->next_positional++;
 		return take_value(spec, word, p->config, p->why);
 	}
 	text_add_terminal(&shown, word, strnlen(word, 60));
-	return why_set(p->why, -EINVAL, "'%s' is one word too many", buf_text(&shown));
+	return why_set(p->why, -EINVAL, "unexpected argument '%s'", buf_text(&shown));
 }
 
 static int parse_command_line(struct parser *p)
@@ -332,13 +332,13 @@ static int parse_command_line(struct parser *p)
 		if (spec->kind != OPT_COMMAND)
 			continue;
 		if (p->at + 1 >= p->argc)
-			return why_set(p->why, -EINVAL, "a command must follow --");
+			return why_set(p->why, -EINVAL, "missing command after --");
 		*(struct command_line *)((char *)p->config + spec->offset) =
 			(struct command_line){.argc = p->argc - p->at - 1, .argv = p->argv + p->at + 1};
 		p->at = p->argc;
 		return 0;
 	}
-	return why_set(p->why, -EINVAL, "this command does not run another one (--)");
+	return why_set(p->why, -EINVAL, "unexpected '--': this command does not run another one");
 }
 
 static int parse_word(struct parser *p)
@@ -363,7 +363,7 @@ static int check_required(const struct parser *p)
 			continue;
 		if (spec->kind == OPT_TEXTS && ((struct text_list *)((char *)p->config + spec->offset))->count > 0)
 			continue;
-		return why_set(p->why, -EINVAL, "%s is missing: %s", spec->arg, spec->help);
+		return why_set(p->why, -EINVAL, "missing argument %s: %s", spec->arg, spec->help);
 	}
 	return 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Command-line options as data. A table says which member of a configuration struct an option fills, and the parser,
- * the help text, the man page and the shell completions all read that table:
+ * Command-line options as data. A table maps each option to a member of a configuration struct; the parser, the help
+ * text, the man page and the shell completions all read that table:
  *
  *	struct config { bool all; uint64_t wait_ns; struct output_options output; };
  *	static const struct option_spec options[] = {
- *		OPTION(struct config, all, FLAG, "all", 'a', NULL, "show healthy modules too"),
+ *		OPTION(struct config, all, FLAG, "all", 'a', NULL, "show also healthy modules"),
  *		OPTION(struct config, wait_ns, SECONDS, "duration", 'd', "SECONDS", "stop after this time"),
  *		OPTION_GROUP(struct config, output, output_option_table),
  *		OPTION_END,
@@ -24,8 +24,8 @@ enum option_kind {
 	OPT_FLAG,     /* bool; takes no argument */
 	OPT_UINT,     /* uint64_t within min..max */
 	OPT_RATIO,    /* double */
-	OPT_SECONDS,  /* uint64_t nanoseconds, more than none; a bare number is seconds */
-	OPT_DURATION, /* uint64_t nanoseconds; wants a unit */
+	OPT_SECONDS,  /* uint64_t nanoseconds, above 0; a bare number is seconds */
+	OPT_DURATION, /* uint64_t nanoseconds; needs a unit */
 	OPT_SIZE,     /* uint64_t bytes */
 	OPT_TEXT,     /* const char * into argv */
 	OPT_TEXTS,    /* struct text_list; may be repeated */
@@ -54,17 +54,17 @@ struct command_line {
 struct option_spec {
 	enum option_kind kind;
 	const char *name; /* without the dashes; NULL for a positional */
-	char letter;      /* 0 when it has none */
-	const char *arg;  /* what to call its argument */
+	char letter;      /* 0: none */
+	const char *arg;  /* name of its argument in help */
 	const char *help;
 	size_t offset;     /* of the member in the configuration */
-	uint64_t min, max; /* of OPT_UINT, max of OPT_RATIO, too; max 0 = no limit */
+	uint64_t min, max; /* of OPT_UINT; max also of OPT_RATIO; max 0: no limit */
 	const char *const *choices;
 	const struct option_spec *group;
 	bool required; /* of a positional */
 };
 
-/* The member's type must be the kind's. */
+/* The member must have the type of the kind. */
 #define OPTION_TYPE_FLAG     bool
 #define OPTION_TYPE_UINT     uint64_t
 #define OPTION_TYPE_RATIO    double
@@ -92,7 +92,7 @@ struct option_spec {
 		.help = (help_text), .offset = OPTION_OFFSET(type, member, opt_kind), __VA_ARGS__                      \
 	}
 
-/* Words without dashes, in the order of the table; add .required = true where one must be there. */
+/* Arguments without dashes, in the order of the table; .required = true for a mandatory one. */
 #define POSITIONAL(type, member, opt_kind, arg_name, help_text, ...)                                                   \
 	{                                                                                                              \
 		.kind = OPT_##opt_kind, .arg = (arg_name), .help = (help_text),                                        \
@@ -115,16 +115,16 @@ struct option_spec {
 		.kind = OPT_END                                                                                        \
 	}
 
-/* Calls fn for every option of the table and of its groups, offset already added up, until it returns false. */
+/* Calls fn for every option of the table and of its groups, with the final offset, until it returns false. */
 void option_each(const struct option_spec *table, bool (*fn)(const struct option_spec *spec, void *context),
 		 void *context);
 
 /*
- * Fills config from the words (argv[0] is the first word after the command's name). -EINVAL with a sentence for the
- * user when something is not understood. Abbreviated long names are taken when they are unique.
+ * Fills config from the arguments (argv[0] is the first word after the command's name). -EINVAL and why for invalid
+ * arguments. Unique abbreviations of long names are accepted.
  */
 int option_parse(const struct option_spec *table, int argc, char **argv, void *config, struct why *why) _must_check_;
-/* Frees what parsing allocated inside config. */
+/* Frees memory that parsing allocated inside config. */
 void option_done(const struct option_spec *table, void *config);
 
 static inline bool option_is_positional(const struct option_spec *spec)

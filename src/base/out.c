@@ -132,7 +132,7 @@ void out_end_screen(struct out *out)
 		lines++;
 	/* The cursor is below the last line. */
 	shown = out->height > 2 && lines >= out->height ? out->height - 2 : lines;
-	/* From the upper left corner; what is left of the last picture is cleared behind and below each line. */
+	/* From the upper left corner; clears the rest of each line and the lines below. */
 	buf_add_text(&picture, "\033[H");
 	for (size_t i = 0; i < shown; i++) {
 		size_t n = strcspn(line, "\n");
@@ -167,7 +167,7 @@ int out_done(struct out *out)
 
 	drop_old_content(out);
 	r = out_flush(out);
-	/* A full disk may show only here. */
+	/* close may be the first call to report a full disk. */
 	if (out->owns_fd && close(out->fd) < 0 && r == 0)
 		r = -errno;
 	out->owns_fd = false;

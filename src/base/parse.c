@@ -53,7 +53,7 @@ static int digit_value(char c)
 	return INT_MAX;
 }
 
-/* Digits up to the first character that is none; *ret_end points at it. */
+/* Leading digits; *ret_end points at the first character after them. */
 static int scan_digits(const char *text, int base, const char **ret_end, uint64_t *ret_value)
 {
 	uint64_t value = 0;
@@ -117,7 +117,7 @@ int parse_double(const char *text, double min, double max, double *ret_value)
 	char *end;
 	double value;
 
-	/* strtod would also take blanks, hexadecimal, "inf" and "nan". */
+	/* strtod would also accept blanks, hexadecimal, "inf" and "nan". */
 	if (!isdigit((unsigned char)text[text[0] == '-']) || strspn(text, "0123456789.eE+-") != strlen(text))
 		return -EINVAL;
 	errno = 0;
@@ -182,7 +182,7 @@ static int parse_scaled(const char *text, const struct unit *units, uint64_t bar
 		return -EINVAL;
 	if (__builtin_mul_overflow(whole, factor, &value))
 		return -ERANGE;
-	/* Digits beyond the 18th are worth less than a millionth of a byte or nanosecond. */
+	/* Digits beyond the 18th are below a millionth of a byte or nanosecond. */
 	for (size_t i = 0; i < digits && i < 18; i++) {
 		part = part * 10 + (uint64_t)(fraction[i] - '0');
 		place *= 10;
@@ -239,7 +239,7 @@ int parse_bool(const char *text, bool *ret_value)
 	return -EINVAL;
 }
 
-/* Exactly n digits, then the expected character (or the end of the digits when it is 0). */
+/* Exactly n digits, then the character `after` (0: no more digits). */
 static bool take_digits(const char **p, int n, char after, int *ret_value)
 {
 	int value = 0;
@@ -310,7 +310,7 @@ int parse_time_ns(const char *text, uint64_t *ret_ns)
 	tm.tm_mon -= 1;
 	check = tm;
 	seconds = local ? mktime(&check) : timegm(&check);
-	/* Both normalise the 31st of February instead of refusing it. */
+	/* Both normalise 31 February instead of refusing it. */
 	if (check.tm_mday != tm.tm_mday || check.tm_mon != tm.tm_mon || check.tm_min != tm.tm_min || tm.tm_sec > 59)
 		return -EINVAL;
 	seconds -= offset_s;

@@ -6,17 +6,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Tables up to this size are in memory. */
+/* Tables up to this size stay in memory. */
 #define SMALL ((size_t)1 << 20)
-/* Before a table's first row: what is known about it. A page, so that rows begin at one. */
+/* Size of the header before the first row: one page, so that rows are page aligned. */
 #define HEAD 4096
-/* Sorted at once, in memory. */
+/* Rows sorted at once, in memory. */
 #define SORT_BYTES ((size_t)512 << 10)
 
 struct head {
 	struct head *next, *previous;
-	size_t bytes; /* with the head */
-	int fd;       /* -1: there was no file to be had, it is in memory after all */
+	size_t bytes; /* including the head */
+	int fd;       /* -1: in memory, because no file could be created */
 };
 _Static_assert(sizeof(struct head) <= HEAD, "one page");
 
@@ -37,7 +37,7 @@ static int open_nameless(const char *directory)
 	fd = open(directory, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0 || snprintf(path, sizeof(path), "%s/nest-XXXXXX", directory) >= (int)sizeof(path))
 		return fd;
-	/* Not every file system can do that. */
+	/* Not every file system supports O_TMPFILE. */
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd >= 0)
 		(void)unlink(path);
@@ -54,7 +54,7 @@ static int open_any(void)
 	return fd;
 }
 
-/* Its blocks are there before they are used: a disk that is full must show here, not as a signal later. */
+/* Allocates the blocks in advance: a full disk must fail here, not as SIGBUS later. */
 static bool has_blocks(int fd, size_t from, size_t to)
 {
 	return fd >= 0 && fallocate(fd, 0, (off_t)from, (off_t)(to - from)) == 0;
@@ -104,7 +104,7 @@ static void unmap(struct head *head)
 		close(fd);
 }
 
-/* In place, or somewhere else; NULL when that cannot be done with this file. */
+/* In place or moved; NULL when the file cannot grow. */
 static struct head *remap(struct head *head, size_t bytes)
 {
 	struct head *moved;
@@ -160,7 +160,7 @@ void spill_trim(void)
 			(void)madvise((char *)head + HEAD, head->bytes - HEAD, MADV_DONTNEED);
 }
 
-/* --- sorting: pieces in memory, then two runs become one, over and over, each read and written in order --- */
+/* --- merge sort: runs sorted in memory, then merged pairwise, read and written sequentially --- */
 
 struct sorter {
 	char *from, *to;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tables with a row for everything that was seen, of which there may be many millions: small ones are in memory, larger
- * ones in a file without a name that ends with the program. What is resident of them stays small as long as spill_trim
- * is called now and then; rows are used as if all of them were there. The new part of a table is zero.
+ * Tables of many millions of rows: small ones are in memory, larger ones in an unnamed temporary file that is mapped.
+ * Their resident size stays small if spill_trim is called regularly; all rows are addressable as in memory. New rows
+ * are zero.
  *
  *	SPILL(struct row) rows = {};
  *	spill_push(&rows, row);
@@ -16,20 +16,20 @@
 
 #define SPILL(type) VEC(type)
 
-/* Grown from one size to another, both in bytes; may move. */
+/* Grows from one size to another, in bytes; may move. */
 void *spill_resize(void *old, size_t old_bytes, size_t bytes);
 void spill_free(void *table, size_t bytes);
-/* Pages of large tables that were not used lately are left to the kernel; the next use brings them back. */
+/* Releases pages of large tables that were not used recently; the next access reads them again. */
 void spill_trim(void);
 
-/* Where many rows are gone through: now and then. */
+/* Call in loops over many rows. */
 static inline void spill_trim_at(size_t row)
 {
 	if (unlikely((row & 0x3fff) == 0x3fff))
 		spill_trim();
 }
 
-/* Sorts rows of this size with little memory beside them. */
+/* Sorts rows of this size with little extra memory. */
 void spill_sort(void *rows, size_t count, size_t size, int (*compare)(const void *, const void *));
 
 #define spill_reserve(s, n)                                                                                            \
@@ -49,7 +49,7 @@ void spill_sort(void *rows, size_t count, size_t size, int (*compare)(const void
 		(s)->items[(s)->count++] = (__VA_ARGS__);                                                              \
 	} while (0)
 
-/* So many rows, all of them zero when the table is new. */
+/* Sets the number of rows to n; all zero in a new table. */
 #define spill_fill(s, n)                                                                                               \
 	do {                                                                                                           \
 		spill_reserve((s), (n));                                                                               \

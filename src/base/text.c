@@ -58,16 +58,16 @@ static bool in_ranges(uint32_t code, const struct range *ranges, size_t count)
 	return false;
 }
 
-/* Scripts and symbols that terminals draw two columns wide. */
+/* Double-width characters. */
 static const struct range wide[] = {
 	{0x1100, 0x115f}, {0x2e80, 0x303e}, {0x3041, 0xa4cf}, {0xac00, 0xd7a3},   {0xf900, 0xfaff},
 	{0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd},
 };
 
-/* Marks that draw over their neighbour. */
+/* Combining characters, of width 0. */
 static const struct range combining[] = {{0x0300, 0x036f}, {0x1ab0, 0x1aff}, {0x20d0, 0x20ff}, {0xfe20, 0xfe2f}};
 
-/* C1 controls, zero-width and direction marks, line separators, byte order mark: they change what a reader sees. */
+/* C1 controls, zero-width and direction marks, line separators, byte order mark: they can fake the text shown. */
 static const struct range unsafe[] = {
 	{0x00, 0x1f},     {0x7f, 0x9f},     {0x00ad, 0x00ad}, {0x061c, 0x061c}, {0x200b, 0x200f},
 	{0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
@@ -81,7 +81,7 @@ size_t text_columns(const char *s, size_t n)
 		uint32_t code = 0;
 		unsigned len;
 
-		/* Nearly everything is plain. */
+		/* Fast path: ASCII. */
 		if ((uint8_t)*s < 0x80) {
 			columns++;
 			s++;
@@ -103,7 +103,7 @@ size_t text_columns(const char *s, size_t n)
 	return columns;
 }
 
-/* How many characters at the beginning need no second look on any terminal. */
+/* Number of leading characters that need no escape on any terminal. */
 static size_t plain_length(const char *s, size_t n)
 {
 	size_t len = 0;
@@ -221,7 +221,7 @@ void text_add_html(struct buf *out, const char *s, size_t n)
 	}
 }
 
-/* Tables are shown on terminals, too. Lines and tabs are part of the format. */
+/* CSV also reaches terminals. Newlines and tabs are part of the format. */
 static bool is_csv_control(char c)
 {
 	return ((uint8_t)c < 0x20 && !memchr("\t\r\n", c, 3)) || c == 0x7f;
@@ -250,7 +250,7 @@ void text_add_csv(struct buf *out, const char *s, size_t n)
 		buf_add_char(out, '"');
 }
 
-/* Bytes of the character at s, which is not the end; an invalid byte is a character of its own. */
+/* Bytes of the character at s (not the end); an invalid byte counts as one character. */
 static unsigned char_length(const char *s)
 {
 	unsigned len = (uint8_t)*s < 0x80 ? 1 : text_decode_utf8(s, strnlen(s, 4), NULL);
@@ -258,7 +258,7 @@ static unsigned char_length(const char *s)
 	return len ? len : 1;
 }
 
-/* Length of the character that both begin with, or 0. Whole characters: a byte must not match a part of one. */
+/* Length of the first character if it is the same in both, else 0. Never matches part of a character. */
 static unsigned common_char(const char *a, const char *b)
 {
 	unsigned len = *a ? char_length(a) : 0;
@@ -291,7 +291,7 @@ bool text_glob_match(const char *pattern, const char *text)
 		}
 		if (!star)
 			return false;
-		/* Let the last star eat one more character and try again from there. */
+		/* Backtrack: the last star matches one more character. */
 		pattern = star;
 		resume += char_length(resume);
 		text = resume;
@@ -325,7 +325,7 @@ unsigned text_distance(const char *a, const char *b)
 	return rows[na][nb];
 }
 
-/* As people type: without regard to case. */
+/* Ignores case. */
 static void fold_word(const char *word, char *folded)
 {
 	size_t n = strnlen(word, DISTANCE_WORD_MAX);
@@ -345,12 +345,12 @@ void near_consider(struct near *near, const char *name)
 	fold_word(name, offered);
 	n = strlen(typed);
 	score = text_distance(typed, offered);
-	/* A word that the name begins with is near, however much is missing. */
+	/* A prefix of the name is near, whatever its length. */
 	if (n >= 2 && strncmp(typed, offered, n) == 0)
 		score = 1;
 	if (score > (n <= 3 ? 1 : n <= 6 ? 2 : 3))
 		return;
-	/* Fields of several types have the same name. */
+	/* Several types may have a field of the same name. */
 	for (unsigned i = 0; i < near->count; i++)
 		if (strcmp(near->names[i], name) == 0)
 			return;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Text that comes from outside (a process name, an interface, a host name, a file) is hostile until it is escaped for
- * the place it goes to. There is one function a sink, and each takes any bytes at all.
+ * External text (process, interface, host and file names) is untrusted until escaped for its destination. There is one
+ * function per destination, and each accepts any bytes.
  */
 #pragma once
 
 #include "base/buf.h"
 
-/* Length of the valid UTF-8 sequence at s (n bytes are there), or 0 when there is none; *ret_code may be NULL. */
+/* Length of the valid UTF-8 sequence at s (of n bytes), or 0 when there is none; ret_code may be NULL. */
 unsigned text_decode_utf8(const char *s, size_t n, uint32_t *ret_code);
-/* Columns that valid UTF-8 takes on a terminal. */
+/* Width of valid UTF-8 on a terminal, in columns. */
 size_t text_columns(const char *s, size_t n);
 
 /* Control characters, invisible direction marks and invalid bytes become \xNN or \u{NNNN}; a backslash is doubled. */
@@ -28,7 +28,7 @@ void text_add_csv(struct buf *out, const char *s, size_t n);
 
 /* Shell-like pattern over the whole text: * any run, ? one character, \ quotes. Linear, no recursion. */
 bool text_glob_match(const char *pattern, const char *text);
-/* How many single-letter edits lie between the two (swapped neighbours count one); capped, for short words. */
+/* Edit distance (a swap of neighbours counts one); capped, for short words. */
 unsigned text_distance(const char *a, const char *b);
 
 /* Collects the names nearest to a mistyped word, best first. */

@@ -44,10 +44,10 @@
 		&(v)->items[(v)->count++];                                                                             \
 	})
 
-/* From that place on; an empty vector has no address to count from. */
+/* Address of that item; NULL for an empty vector, whose items are NULL. */
 #define vec_from(v, at) ((v)->items ? (v)->items + (at) : NULL)
 
-/* The count is asked first: an empty vector has no items to count from. */
+/* Checks the count first: the items of an empty vector are NULL. */
 #define vec_each(v, item)                                                                                              \
 	for (typeof(*(v)->items) *item = (v)->items; (v)->count && item < (v)->items + (v)->count; item++)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Why something failed, for a person. Lower layers return a negative errno and, where the code alone would not help,
- * fill in the sentence; only commands print it.
+ * The reason of a failure, for the user. Lower layers return a negative errno and, where the code alone does not help,
+ * fill in the text; only commands print it.
  */
 #pragma once
 
@@ -11,5 +11,5 @@ struct why {
 	char text[512];
 };
 
-/* Fills the sentence (why may be NULL) and returns error, so that `return why_set(why, -EINVAL, ...)` reads well. */
+/* Fills the text (why may be NULL) and returns error, for `return why_set(why, -EINVAL, ...)`. */
 int why_set(struct why *why, int error, const char *format, ...) _printf_(3, 4);

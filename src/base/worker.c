@@ -4,13 +4,13 @@
 #include "base/clock.h"
 #include "base/worker.h"
 
-/* Of the whole process: work shares the processors, whoever began it. */
+/* One per process: all workers share the CPUs. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	unsigned running;
-	unsigned begun;         /* running ones and those that wait */
-	uint64_t busy_until_ns; /* until they are done, by what was told about them */
+	unsigned begun;         /* running and waiting workers */
+	uint64_t busy_until_ns; /* estimated end of all work, from cost_ns */
 } workers = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 unsigned worker_cpus(void)
@@ -22,7 +22,7 @@ unsigned worker_cpus(void)
 	return (unsigned)CPU_COUNT(&set);
 }
 
-/* How many may run at a time: one processor is the caller's. */
+/* Workers running at the same time: one CPU is the caller's. */
 static unsigned max_running(void)
 {
 	return max_of(worker_cpus(), 2u) - 1;
@@ -55,7 +55,7 @@ static bool start_thread(struct worker *worker, uint64_t cost_ns)
 {
 	uint64_t now = clock_monotonic_ns();
 
-	/* First come, first served: a thread may run long after it was made. */
+	/* Decided here, in order: a thread may be scheduled long after it is created. */
 	worker->state = workers.running < max_running() ? WORKER_RUNNING : WORKER_WAITING;
 	if (pthread_create(&worker->thread, NULL, begin, worker) != 0)
 		return false;

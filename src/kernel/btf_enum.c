@@ -27,7 +27,7 @@ void btf_enum_load(struct enum_names *names, const char *enumeration, const char
 		vec_push(&items, (struct enum_name){(uint32_t)btf_enum(type)[i].val, xstrdup(name), NULL});
 	}
 	btf__free(btf);
-	/* Kept for the life of the program; not NULL, so that nobody asks again. */
+	/* Never freed; not NULL, so that loading is not repeated. */
 	names->items = items.count ? items.items : &none;
 	names->count = items.count;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of the kernel's own numbers (drop reasons, reset reasons), which change with every version: from its BTF. */
+/* Names of kernel enums that change with every version (drop reasons, reset reasons), from the kernel's BTF. */
 #pragma once
 
 #include "record/field.h"
 
 /*
- * Fills names from an enumeration, each without the prefix: to be called from a struct enum_names' load. Without BTF
- * there are no names and numbers are shown. The first call costs about 20 ms.
+ * Fills names from an enum, each without the prefix; called from the load function of a struct enum_names. Without BTF
+ * there are no names and numbers are shown. The first call takes about 20 ms.
  */
 void btf_enum_load(struct enum_names *names, const char *enumeration, const char *prefix);

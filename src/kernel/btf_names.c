@@ -12,7 +12,7 @@
 #define BTF_PATH      "/sys/kernel/btf/vmlinux"
 #define BTF_NAMES_MAX ((size_t)64 << 20)
 
-/* From Linux 6.16 on the file can be mapped, from its beginning; reading gives no more than a page at a time. */
+/* Since Linux 6.16 the file can be mapped, from offset 0; read returns at most one page at a time. */
 static bool map_text(struct btf_names *names, int fd, size_t begin, size_t size)
 {
 	char *mapped = mmap(NULL, begin + size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -58,13 +58,13 @@ int btf_names_load(struct btf_names *names)
 	    header.str_len > BTF_NAMES_MAX)
 		return -EBADMSG;
 	begin = (size_t)header.hdr_len + header.str_off;
-	/* Memory behind the end of the file must not be touched. */
+	/* Do not access memory beyond the end of the file. */
 	if (begin + header.str_len > (size_t)file.st_size)
 		return -EBADMSG;
 	return map_text(names, fd, begin, header.str_len) ? 0 : read_text(names, fd, begin, header.str_len);
 }
 
-/* Half a million places for the 150,000 names of a large kernel; a table that is full leaves the rest out. */
+/* 512k slots for the 150,000 names of a large kernel; a full table omits the rest. */
 #define PLACES (1u << 19)
 
 static uint32_t hash_of(const char *name)
@@ -80,7 +80,7 @@ void btf_names_index(struct btf_names *names)
 {
 	size_t count = 0;
 
-	/* The last name must end inside. */
+	/* The last name must be terminated. */
 	if (!names->text || names->size == 0 || names->text[names->size - 1] != '\0')
 		return;
 	names->places = xzalloc(PLACES * sizeof(*names->places));

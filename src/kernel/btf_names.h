@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which names the kernel's BTF has, without parsing it: a start of the program cannot afford that twice, and libbpf
- * does it once already. A tracepoint is there when the name btf_trace_X is; a function's name may also be a field's, so
- * its presence is a good sign, its absence is proof.
+ * Looks up names in the kernel's BTF without parsing it: parsing is too slow at start, and libbpf already does it once.
+ * A tracepoint exists if the name btf_trace_X does; a function's name may also be a field's, so its presence is only a
+ * hint, its absence is proof.
  */
 #pragma once
 
@@ -11,14 +11,14 @@
 struct btf_names {
 	const char *text; /* all strings, one NUL between; NULL: not readable */
 	size_t size;
-	void *mapped; /* NULL: the text is memory of its own */
+	void *mapped; /* NULL: the text is allocated */
 	size_t mapped_size;
-	uint32_t *places; /* a hash table of where names begin; NULL: they are searched for */
+	uint32_t *places; /* hash table of name offsets; NULL: linear search */
 };
 
 /* -ENOENT when the kernel has no BTF. */
 int btf_names_load(struct btf_names *names);
-/* For who asks for dozens of names: makes each question cheap, for some milliseconds once. */
+/* Builds the hash table: a few milliseconds once, for dozens of lookups. */
 void btf_names_index(struct btf_names *names);
 bool btf_names_has(const struct btf_names *names, const char *name);
 void btf_names_done(struct btf_names *names);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The capabilities that nest may need, and which of them this process holds. */
+/* The capabilities that nest may need, and those that this process holds. */
 #pragma once
 
 #include <linux/capability.h>
@@ -10,7 +10,7 @@
 
 /* The effective set. Needs no /proc. */
 int capability_get(uint64_t *ret_mask) _must_check_;
-/* "CAP_BPF and CAP_PERFMON" for the bits of a mask that have a name here; the others are left out. */
+/* "CAP_BPF and CAP_PERFMON" for the bits of a mask; bits without a name are omitted. */
 void capability_names(uint64_t mask, char *text, size_t size);
-/* The same as setcap wants them: "cap_bpf,cap_perfmon". */
+/* In the syntax of setcap: "cap_bpf,cap_perfmon". */
 void capability_setcap(uint64_t mask, char *text, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sections and symbols of a BPF object. It is one that the build made: it is not doubted. */
+/* Sections and symbols of a BPF object, which comes from the build and is trusted. */
 #pragma once
 
 #include <elf.h>
@@ -16,7 +16,7 @@ struct elf {
 	const char *symbol_names;
 };
 
-/* What .BTF.ext begins with; offsets count from its end. */
+/* Header of .BTF.ext; offsets start at its end. */
 struct btf_ext_head {
 	uint16_t magic;
 	uint8_t version;

@@ -14,7 +14,7 @@
 #include "kernel/program.h"
 
 #define TASKS "/proc/1/task"
-/* The kernel's number of the namespace that it starts with: programs are told pids of that one. */
+/* Inode of the initial pid namespace: BPF programs get pids of this one. */
 #define FIRST_PID_NAMESPACE UINT64_C(0xeffffffc)
 
 struct thread {
@@ -25,11 +25,11 @@ struct thread {
 typedef VEC(struct thread) thread_list;
 
 struct first_process {
-	struct program program; /* its area: a word that is not zero once it has run on behalf of pid 1 */
-	int link;               /* -1: nobody watches */
+	struct program program; /* its area: one word, non-zero once it has run in pid 1 */
+	int link;               /* -1: not attached */
 	enum first_process_state state;
-	thread_list begin;   /* its threads when it was opened */
-	thread_list watched; /* when watching began */
+	thread_list begin;   /* its threads at first_process_begin */
+	thread_list watched; /* its threads when the program was attached */
 };
 
 static int read_run(const char *tid, struct proctext_run *ret_run)
@@ -65,8 +65,8 @@ static void list_threads(thread_list *ret_list)
 
 struct difference {
 	uint64_t ran_ns;
-	uint64_t times; /* how often it got a processor */
-	uint64_t left;  /* how often one was given up for certain */
+	uint64_t times; /* times it was scheduled in */
+	uint64_t left;  /* times it was certainly scheduled out */
 };
 
 static struct difference switches_since(const thread_list *before)
@@ -82,20 +82,20 @@ static struct difference switches_since(const thread_list *before)
 		vec_each(before, old)
 			if (strcmp(old->tid, thread->tid) == 0)
 				base = old->run;
-		/* Another thread with the number of one that has ended. */
+		/* A new thread with a reused tid. */
 		if (thread->run.ran_ns < base.ran_ns || thread->run.times < base.times)
 			base = (struct proctext_run){};
 		times = thread->run.times - base.times;
 		difference.ran_ns += thread->run.ran_ns - base.ran_ns;
 		difference.times += times;
-		/* It may still run for the last time. */
+		/* It may still be on the CPU. */
 		difference.left += times > 0 ? times - 1 : 0;
 	}
 	vec_done(&now);
 	return difference;
 }
 
-/* Notes in the area that the current process is pid 1. */
+/* Sets the word in the area when the current process is pid 1. */
 static int load_witness(struct first_process *first, struct why *why)
 {
 	_cleanup_close_ int map = program_share(&first->program, "first_process", sizeof(uint64_t), why);
@@ -108,7 +108,7 @@ static int load_witness(struct first_process *first, struct why *why)
 	first->program.fd =
 		bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "first_process", "GPL", code.items, code.count, NULL);
 	if (first->program.fd < 0)
-		return why_set(why, first->program.fd, "a program was not loaded: %s", strerror(-first->program.fd));
+		return why_set(why, first->program.fd, "cannot load a program: %s", strerror(-first->program.fd));
 	return 0;
 }
 
@@ -119,7 +119,7 @@ int first_process_watch(struct first_process *first)
 	first->link = bpf_raw_tracepoint_open("sched_switch", first->program.fd);
 	if (first->link < 0)
 		return first->link;
-	/* Only now: whatever leaves a processor from here on, the program was there to be run. */
+	/* After attaching: every later context switch should have run the program. */
 	list_threads(&first->watched);
 	return 0;
 }
@@ -132,15 +132,15 @@ int first_process_open(struct first_process **ret_first, struct why *why)
 
 	first->program.fd = first->link = -1;
 	if (stat("/proc/self/ns/pid", &namespace) < 0 || namespace.st_ino != FIRST_PID_NAMESPACE)
-		return why_set(why, -ENOTSUP, "this is not the host's first namespace of processes");
+		return why_set(why, -ENOTSUP, "not in the initial pid namespace");
 	r = load_witness(first, why);
 	if (r < 0)
 		return r;
 	r = first_process_watch(first);
 	if (r < 0)
-		return why_set(why, r, "a program was not attached to sched_switch: %s", strerror(-r));
+		return why_set(why, r, "cannot attach a program to sched_switch: %s", strerror(-r));
 	if (first->watched.count == 0)
-		return why_set(why, -ENOTSUP, "/proc/1/task/1/schedstat cannot be read");
+		return why_set(why, -ENOTSUP, "cannot read /proc/1/task/1/schedstat");
 	*ret_first = take_ptr(first);
 	return 0;
 }
@@ -162,10 +162,10 @@ void first_process_close(struct first_process *first)
 	free(first);
 }
 
-/* What is known by now; *ret_times is how often pid 1 has run under watch. */
-static enum first_process_state look(struct first_process *first, uint64_t *ret_times)
+/* The current state; *ret_times is the number of times pid 1 was scheduled while watched. */
+static enum first_process_state current_state(struct first_process *first, uint64_t *ret_times)
 {
-	/* In this order: a switch that is counted here has been noted there. */
+	/* In this order: the program has seen every context switch that is counted here. */
 	struct difference difference = switches_since(&first->watched);
 
 	*ret_times = difference.times;
@@ -180,7 +180,7 @@ enum first_process_state first_process_look(struct first_process *first)
 
 	if (first->link < 0)
 		return first->state;
-	first->state = look(first, &times);
+	first->state = current_state(first, &times);
 	if (first->state != FIRST_PROCESS_UNKNOWN)
 		end_watch(first);
 	return first->state;
@@ -192,8 +192,8 @@ void first_process_rest(struct first_process *first)
 
 	if (first->link < 0)
 		return;
-	first->state = look(first, &times);
-	/* Who has run once will soon run again. */
+	first->state = current_state(first, &times);
+	/* It ran once, so it will soon run again: keep watching. */
 	if (first->state != FIRST_PROCESS_UNKNOWN || times == 0)
 		end_watch(first);
 }

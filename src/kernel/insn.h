@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instructions of BPF programs that are put together while nest runs: where what libbpf does to load a program (13 ms)
- * would take longer than what the program is for.
+ * Instructions for BPF programs that nest assembles at run time: for programs whose work takes less time than loading
+ * them with libbpf (13 ms).
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "base/macros.h"
 
-/* R0 is what calls return, R1 to R5 are their arguments and do not survive them, R6 to R9 do. */
+/* R0: return value; R1 to R5: arguments, clobbered by calls; R6 to R9: preserved. */
 enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, STACK };
 
 static inline struct bpf_insn insn(unsigned code, unsigned to, unsigned from, int offset, int value)
@@ -29,18 +29,18 @@ static inline struct bpf_insn insn(unsigned code, unsigned to, unsigned from, in
 #define SKIP_IF_BY(test, a, by, count) insn(BPF_JMP | (test) | BPF_K, a, 0, count, (int)(by))
 #define SKIP_IF_NULL(what, count)      SKIP_IF_BY(BPF_JEQ, what, 0, count)
 #define CALL(helper)                   insn(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
-/* A function of the kernel, by its number. */
+/* Calls a kfunc by its BTF id. */
 #define CALL_KERNEL(function) insn(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, (int)(function))
 #define RETURN                insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
-/* Takes two instructions: the address of a map's value (BPF_PSEUDO_MAP_VALUE) or of a function (BPF_PSEUDO_FUNC). */
+/* Two instructions: the address of a map value (BPF_PSEUDO_MAP_VALUE) or of a function (BPF_PSEUDO_FUNC). */
 #define ADDRESS(kind, to, of) insn(BPF_LD | BPF_IMM | BPF_DW, to, kind, 0, (int)(of)), insn(0, 0, 0, 0, 0)
 
 /* A program under construction (program.h loads it). */
 struct insns {
 	struct bpf_insn items[768];
 	size_t count;
-	size_t step;     /* where the step begins */
-	size_t repeated; /* the instruction that names it */
+	size_t step;     /* start of the step */
+	size_t repeated; /* the instruction that refers to it */
 };
 
 void insns_put(struct insns *code, const struct bpf_insn *insns, size_t count);
@@ -49,8 +49,8 @@ void insns_put(struct insns *code, const struct bpf_insn *insns, size_t count);
 	insns_put((code), (const struct bpf_insn[]){__VA_ARGS__},                                                      \
 		  sizeof((const struct bpf_insn[]){__VA_ARGS__}) / sizeof(struct bpf_insn))
 
-/* The last instruction jumps; insns_land sets where to: to what comes next. */
+/* The last instruction is a jump; insns_land sets its target to the next instruction. */
 size_t insns_jump(const struct insns *code);
 void insns_land(struct insns *code, size_t jump);
-/* Repeats the step, at most so many times, until it returns 1; returns. The step comes next. */
+/* Runs the step at most `times` times, until it returns 1, then returns. The step follows. */
 void insns_repeat(struct insns *code, int times);

@@ -14,7 +14,7 @@
 #define TYPES_MAX ((size_t)256 << 20)
 #define DEPTH_MAX 8
 
-/* What a member is made of, without the names that it goes by; of an array, an element. */
+/* A member's type without typedefs and qualifiers; of an array, its element. */
 static const struct btf_type *bare_type(const struct types *types, uint32_t id)
 {
 	const struct btf_type *type = type_by_id(types, id);
@@ -66,7 +66,7 @@ static bool is_of_kind(const struct btf_type *type, const struct layout_question
 	return question->member ? btf_is_struct(type) : btf_is_func(type);
 }
 
-/* Where the question is about this type. */
+/* Answers the question if it is about this type. */
 static void answer(const struct types *types, const struct btf_type *type, uint32_t id,
 		   struct layout_question *question)
 {
@@ -82,7 +82,7 @@ static void answer(const struct types *types, const struct btf_type *type, uint3
 		*question = place;
 }
 
-/* Of the beginning of a name, for a table of names that are asked about. */
+/* Hash of a name's first characters, for a filter of the names in question. */
 static inline uint8_t mark_of(const char *text)
 {
 	return text[0] ? (uint8_t)(text[0] * 31 + text[1] * 7 + (text[1] ? text[2] : 0)) : 0;
@@ -93,7 +93,7 @@ struct candidate {
 	uint32_t id;
 };
 
-/* All structures and functions whose names may be asked about, in one walk; members are found in a second. */
+/* Finds all structures and functions in question in one pass; a second pass finds members. */
 static void answer_all(struct types *types, struct layout_question *questions, size_t count)
 {
 	VEC(struct candidate) found = {};
@@ -135,7 +135,7 @@ int layout_find_in(const void *bytes, size_t len, struct layout_question *questi
 	struct types types;
 
 	if (types_open(bytes, len, &types) < 0)
-		return why_set(why, -EBADMSG, "%s: not the type information of a kernel", TYPES_FILE);
+		return why_set(why, -EBADMSG, "%s: not the BTF of a kernel", TYPES_FILE);
 	return find_in(&types, questions, count, why);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the running kernel keeps a thing: the offset of a member in a structure, the number of a function, out of its
- * own type information. libbpf answers this too, after it has read, copied and indexed all of it, for 13 ms; who needs
- * two or three answers and is in a hurry finds them here in one.
+ * Offsets of members and BTF ids of functions in the running kernel, from its BTF. libbpf can do this after it has
+ * read, copied and indexed all of it (13 ms); for two or three lookups this takes 1 ms.
  */
 #pragma once
 
@@ -11,19 +10,19 @@
 #define LAYOUT_NONE UINT32_MAX
 
 struct layout_question {
-	const char *type;   /* a structure; or a function, when there is no member */
-	const char *member; /* also inside structures and unions without a name; "a.b": inside the member a; "": none,
-			       the structure's number is asked for */
-	bool is_variable;   /* neither: the number of a variable */
-	bool optional;      /* not every kernel has it */
-	uint32_t answer;    /* offset in bytes, or the number; LAYOUT_NONE: there is none */
-	uint8_t shift;      /* of a bit field: bits of that byte that come before it */
-	uint8_t width;      /* of a bit field: its bits; else 0 */
+	const char *type;   /* a structure; or a function, if member is NULL */
+	const char *member; /* also inside anonymous structures and unions; "a.b": inside the member a; "": none,
+			       answer with the structure's BTF id */
+	bool is_variable;   /* neither: answer with the BTF id of a variable */
+	bool optional;      /* may be missing */
+	uint32_t answer;    /* offset in bytes, or BTF id; LAYOUT_NONE: missing */
+	uint8_t shift;      /* of a bit field: first bit in that byte */
+	uint8_t width;      /* of a bit field: number of bits; else 0 */
 };
 
-/* All of them, or -ENOENT and which one is missing; -EBADMSG for what is no type information. */
+/* Answers all, or -ENOENT and why for a missing one; -EBADMSG for invalid BTF. */
 int layout_find(struct layout_question *questions, size_t count, struct why *why) _must_check_;
 
-/* The same out of bytes in memory. */
+/* The same from bytes in memory. */
 int layout_find_in(const void *bytes, size_t len, struct layout_question *questions, size_t count,
 		   struct why *why) _must_check_;

@@ -14,7 +14,7 @@
 #include "kernel/elf_view.h"
 #include "kernel/types_cut.h"
 
-/* Sections of programs whose place is named by a number, and the name of that. The first letter is the change. */
+/* Section prefixes of programs that attach by BTF id, and the prefix of the target's name. The first letter changes. */
 static const struct {
 	const char *section, *renamed;
 	const char *prefix;
@@ -27,14 +27,13 @@ static const struct {
 	{"iter/", "Iter+", "bpf_iter_", BTF_KIND_FUNC, BPF_TRACE_ITER},
 };
 
-/* Of a section's new name, the number that its programs are loaded with. The kernel does not change while it runs. */
+/* New section name -> BTF id to load its programs with. Constant while the kernel runs. */
 static struct map targets = MAP_INIT(0, sizeof(uint32_t), 4096);
 
 /* --- libbpf's side ------------------------------------------------------------------------------------------------ */
 
 /*
- * As if it were for another program: then the kernel's types are not read. Which that is nobody asks before it is
- * loaded.
+ * Sets a target program, so that libbpf does not read the kernel's BTF. The target is not checked before the load.
  */
 static int set_up(struct bpf_program *program, long cookie _unused_)
 {
@@ -83,9 +82,9 @@ struct lean {
 	char *texts; /* of its types */
 	VEC(struct btf_type *) types;
 	struct btf_ext_head *ext;
-	struct map names; /* of types that the kernel must have the layout of */
+	struct map names; /* of kernel types whose layout is needed */
 	VEC(struct types_number) numbers;
-	VEC(char *) own; /* memory of some of their names */
+	VEC(char *) own; /* allocated names */
 };
 
 static void lean_done(struct lean *lean)
@@ -186,7 +185,7 @@ enum { RELOCATION_TYPE_ID_LOCAL = 6, RELOCATION_TYPE_ID = 7, RELOCATION_TYPE_MAT
 
 typedef int (*relocation_fn)(struct lean *lean, unsigned section, struct relocation *relocation);
 
-/* Calls fn for each; a record of which it returns 1 is dropped, and so are those of sections that are not there. */
+/* Calls fn for each; drops records for which it returns 1, and those of missing sections. */
 static int each_relocation(struct lean *lean, relocation_fn fn, bool drop)
 {
 	char *begin = (char *)lean->ext + lean->ext->head_len + lean->ext->relo_off, *end = begin + lean->ext->relo_len;
@@ -225,7 +224,7 @@ static int each_relocation(struct lean *lean, relocation_fn fn, bool drop)
 	return 0;
 }
 
-/* "sock___old" is a sock as far as the kernel is concerned. */
+/* The kernel knows "sock___old" as sock. */
 static int note_relocation(struct lean *lean, unsigned section _unused_, struct relocation *relocation)
 {
 	const char *name = lean->texts + lean->types.items[relocation->type_id]->name_off;
@@ -247,7 +246,7 @@ static int note_relocation(struct lean *lean, unsigned section _unused_, struct 
 	return 0;
 }
 
-/* The place of a section's programs; NULL where it needs none. */
+/* The attach target of a section's programs; NULL: none. */
 static const char *target_of(struct lean *lean, unsigned section, uint32_t *ret_kind)
 {
 	const char *name = elf_section_name(&lean->elf, section);
@@ -278,7 +277,7 @@ static struct bpf_insn *insn_at(const struct lean *lean, unsigned section, uint6
 	return (struct bpf_insn *)((char *)section_data(lean, section) + offset);
 }
 
-/* Functions of the kernel that are called; a variable is too much. */
+/* Collects called kernel functions; kernel variables are not supported. */
 static int note_externs(struct lean *lean, unsigned section)
 {
 	const Elf64_Rel *relocations = section_data(lean, section);
@@ -291,7 +290,7 @@ static int note_externs(struct lean *lean, unsigned section)
 		if (insn_at(lean, lean->elf.sections[section].sh_info, relocations[i].r_offset)->code !=
 		    (BPF_JMP | BPF_CALL))
 			return -ENOTSUP;
-		/* Where the kernel lacks one that is weak, the call is never reached. */
+		/* The call of a missing weak function is never reached. */
 		ask_number(lean, (struct types_number){.kind = BTF_KIND_FUNC,
 						       .name = lean->elf.symbol_names + symbol->st_name,
 						       .optional = ELF64_ST_BIND(symbol->st_info) == STB_WEAK});
@@ -353,8 +352,7 @@ static void answer_externs(struct lean *lean, Elf64_Shdr *section)
 }
 
 /*
- * Nothing is left that the kernel's names are for: libbpf does not look for them, and they become types without a
- * meaning.
+ * The extern symbols are resolved: turns them into plain types, so that libbpf does not look for them.
  */
 static void forget_externs(struct lean *lean)
 {
@@ -387,7 +385,7 @@ static void forget_externs(struct lean *lean)
 	}
 }
 
-/* The ELF file and .BTF.ext have a name each for a section. */
+/* A section's name is in the ELF file and in .BTF.ext. */
 static void rename_texts(struct lean *lean, const char *from, char letter)
 {
 	uint32_t parts[][2] = {{lean->ext->func_off, lean->ext->func_len}, {lean->ext->relo_off, lean->ext->relo_len}};
@@ -441,7 +439,7 @@ static int answer_all(struct lean *lean)
 int lean_make(void *object, int *ret_types_fd)
 {
 	_cleanup_(lean_done) struct lean lean = {.names = MAP_INIT(0, 1, 4096)};
-	/* The file of types has no other name. */
+	/* The memfd is accessible only through /proc/self/fd. */
 	int r = access("/proc/self/fd", X_OK) < 0 ? -errno : open_object(&lean, object);
 
 	if (r == 0)

@@ -7,10 +7,10 @@
 #include "base/log.h"
 #include "kernel/libbpf_words.h"
 
-/* A verifier's log can be megabytes; its end, which carries the reason, comes last, so older words make room. */
+/* A verifier log can have megabytes; the reason is at its end, so older text is dropped. */
 #define WORDS_MAX 65536
 
-/* libbpf has one callback for the process, so there is one memory of what it said. */
+/* libbpf has one callback per process, so there is one buffer. */
 static struct {
 	char text[WORDS_MAX];
 	size_t len;
@@ -25,10 +25,10 @@ static int words_add(enum libbpf_print_level level, const char *format, va_list 
 	va_list again;
 	int n;
 
-	/* What it says on the way costs milliseconds to put into words. */
+	/* Formatting its debug messages takes milliseconds. */
 	if (level != LIBBPF_WARN && !log_speaks(LOG_LEVEL_DEBUG))
 		return 0;
-	/* A whole log comes in one call. */
+	/* A whole log arrives in one call. */
 	va_copy(again, args);
 	n = vsnprintf(NULL, 0, format, again);
 	va_end(again);
@@ -66,7 +66,7 @@ static bool starts_with(const char *text, size_t n, const char *prefix)
 	return n >= strlen(prefix) && memcmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Lines that frame, repeat or count; the reason is never in them. */
+/* Lines that never hold the reason: frames, repetitions, statistics. */
 static bool line_is_frame(const char *line, size_t n)
 {
 	static const char *const frames[] = {
@@ -76,14 +76,14 @@ static bool line_is_frame(const char *line, size_t n)
 		"stack depth",
 		"failed to load object",
 		"Error in bpf_object",
-		/* Guesses of libbpf's, and usually wrong ones. */
+		/* Guesses of libbpf, usually wrong. */
 		"permission error while running as root",
 		"Failed to bump RLIMIT_MEMLOCK",
-		/* The error's own words follow, and they are known. */
+		/* Followed only by the text of the errno. */
 		"BPF program load failed: ",
 		"failed to attach",
 		"failed to create ",
-		/* Said of every program whose line numbers were left out (slim.h). */
+		/* Printed for every program without line info (slim.h). */
 		"missing .BTF.ext line info",
 	};
 
@@ -93,7 +93,7 @@ static bool line_is_frame(const char *line, size_t n)
 	return n == 0 || memmem(line, n, "failed to load: -", 17) || memmem(line, n, "PROG LOAD LOG", 13);
 }
 
-/* What can go from the front of a line: "libbpf: " and "prog 'x': ", "map 'x': ", "elf: ". */
+/* Strips prefixes of a line: "libbpf: " and "prog 'x': ", "map 'x': ", "elf: ". */
 static void line_trim(const char **line, size_t *n)
 {
 	static const char *const prefixes[] = {"libbpf: ", "prog '", "map '", "elf: "};
@@ -125,7 +125,7 @@ void libbpf_words_gist_of(const char *text, char *gist, size_t size)
 		const char *inner = line;
 
 		line_trim(&inner, &n);
-		/* The verifier's own sentence beats libbpf's summary of it, and it comes later. */
+		/* The verifier's message is better than libbpf's summary, and comes later. */
 		if (!line_is_frame(inner, n))
 			snprintf(gist, size, "%.*s", (int)min_of(n, (size_t)INT32_MAX), inner);
 		line += whole + (line[whole] == '\n');

@@ -16,7 +16,7 @@
 #include "kernel/object.h"
 #include "kernel/slim.h"
 
-/* Sections with global variables, in the order in which they are searched. */
+/* Sections with global variables, in search order. */
 static const char *const data_sections[] = {".rodata", ".data", ".bss"};
 
 /* Memory shared with the running programs. */
@@ -28,7 +28,7 @@ struct mapping {
 struct kernel_object {
 	const char *name;
 	const struct embedded_file *file;
-	VEC(const char *) chosen; /* until it is opened */
+	VEC(const char *) chosen; /* chosen before opening */
 	struct bpf_object *bpf;   /* NULL: not opened yet */
 	VEC(struct bpf_link *) links;
 	bool is_loaded;
@@ -36,22 +36,22 @@ struct kernel_object {
 	struct mapping mappings[ARRAY_SIZE(data_sections)];
 };
 
-/* "cannot load x: EPERM (Operation not permitted): what libbpf said" */
+/* "cannot load x: EPERM (Operation not permitted): libbpf's reason" */
 static int fail(struct why *why, int error, const char *doing, const char *what)
 {
 	const char *name = strerrorname_np(-error);
 	const char *gist = libbpf_words_gist();
 	size_t len = strlen(gist), words_len = strlen(strerror(-error));
 
-	/* libbpf likes to end with the error's words, which stand there already. */
+	/* libbpf often ends with the text of the errno, which is already there. */
 	if (len > words_len + 2 && strcmp(gist + len - words_len, strerror(-error)) == 0)
 		len -= words_len + 2;
 	return why_set(why, error, "cannot %s %s: %s (%s)%s%.*s", doing, what, name ? name : "error", strerror(-error),
 		       len > 0 ? ": " : "", (int)len, gist);
 }
 
-/* Pages of this program's file that nobody writes to: they are read again when they are needed. */
-static void let_go(const void *from, const void *to)
+/* Releases read-only pages of this program's file: the kernel reads them again on demand. */
+static void release_pages(const void *from, const void *to)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)from + page - 1) / page * page;
 	uintptr_t end = (uintptr_t)to / page * page;
@@ -60,15 +60,15 @@ static void let_go(const void *from, const void *to)
 		(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
-/* What is neither code nor ever written to, of this program or a library. */
-static int let_go_of_constants(struct dl_phdr_info *info, size_t size _unused_, void *context _unused_)
+/* Read-only data of this program or a library. */
+static int release_constants(struct dl_phdr_info *info, size_t size _unused_, void *context _unused_)
 {
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
 		const char *begin = (const char *)(info->dlpi_addr + part->p_vaddr);
 
 		if (part->p_type == PT_LOAD && part->p_flags == PF_R)
-			let_go(begin, begin + part->p_memsz);
+			release_pages(begin, begin + part->p_memsz);
 	}
 	return 0;
 }
@@ -79,7 +79,7 @@ int kernel_object_find(const char *name, struct kernel_object **ret_object, stru
 	struct kernel_object *object;
 
 	if (!file)
-		return why_set(why, -ENOENT, "no BPF object %s was built into this program", name);
+		return why_set(why, -ENOENT, "no BPF object %s in this program", name);
 	object = xzalloc(sizeof(*object));
 	object->name = file->name;
 	object->file = file;
@@ -88,7 +88,7 @@ int kernel_object_find(const char *name, struct kernel_object **ret_object, stru
 	return 0;
 }
 
-/* types: a file to be used instead of the kernel's own type information; NULL: that. */
+/* types: a file that replaces the kernel's BTF; NULL: none. */
 static int open_memory(struct kernel_object *object, const void *data, size_t size, const char *types, struct why *why)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = object->name, .btf_custom_path = types);
@@ -96,8 +96,8 @@ static int open_memory(struct kernel_object *object, const void *data, size_t si
 
 	libbpf_words_begin();
 	object->bpf = bpf_object__open_mem(data, size, &options);
-	/* libbpf has copies of what it needs. */
-	let_go(object->file->begin, object->file->end);
+	/* libbpf copied what it needs. */
+	release_pages(object->file->begin, object->file->end);
 	if (!object->bpf)
 		return fail(why, -errno, "open", object->name);
 	bpf_object__for_each_program(program, object->bpf) bpf_program__set_autoload(program, false);
@@ -136,7 +136,7 @@ int kernel_object_open_chosen(struct kernel_object *object, struct why *why)
 	int r = lean_make(data, &object->types_fd);
 
 	if (r < 0)
-		log_debug("%s: the kernel's own type information is used: %s", object->name, strerror(-r));
+		log_debug("%s: using the kernel's own BTF: %s", object->name, strerror(-r));
 	snprintf(types, sizeof(types), "/proc/self/fd/%d", object->types_fd);
 	r = open_memory(object, data, size, r < 0 ? NULL : types, why);
 
@@ -148,7 +148,7 @@ int kernel_object_open_chosen(struct kernel_object *object, struct why *why)
 
 void kernel_object_detach(struct kernel_object *object)
 {
-	/* The last first: what others build upon was attached before them, and must not end before them either. */
+	/* In reverse order: programs may depend on those attached before them. */
 	for (size_t i = object->links.count; i > 0; i--)
 		bpf_link__destroy(object->links.items[i - 1]);
 	vec_done(&object->links);
@@ -273,7 +273,7 @@ bool kernel_object_comes_before(const struct kernel_object *object, const char *
 	return false;
 }
 
-/* libbpf shares a section's memory only for generated skeletons; everybody else does it here. */
+/* libbpf maps a section's memory only for generated skeletons; this does it for other objects. */
 static int share_section(struct kernel_object *object, size_t section)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object->bpf, data_sections[section]);
@@ -298,8 +298,8 @@ int kernel_object_load(struct kernel_object *object, struct why *why)
 	int r;
 
 	libbpf_words_begin();
-	/* Now the memory has its peak, and most of them had their turn at the start. */
-	(void)dl_iterate_phdr(let_go_of_constants, NULL);
+	/* Memory use is at its peak, and most constants were needed only at the start. */
+	(void)dl_iterate_phdr(release_constants, NULL);
 	r = bpf_object__load(object->bpf);
 	if (r < 0)
 		return fail(why, r, "load", object->name);
@@ -307,7 +307,7 @@ int kernel_object_load(struct kernel_object *object, struct why *why)
 	for (size_t i = 0; i < ARRAY_SIZE(data_sections); i++) {
 		r = share_section(object, i);
 		if (r < 0)
-			return fail(why, r, "share the variables of", object->name);
+			return fail(why, r, "map the variables of", object->name);
 	}
 	return 0;
 }
@@ -342,7 +342,7 @@ int kernel_object_map_fd(const struct kernel_object *object, const char *map)
 	return fd < 0 ? -EBADF : fd;
 }
 
-/* Where in a data section a variable lies, as the object's own BTF tells; -ENOENT. */
+/* Offset of a variable in its data section, from the object's BTF; -ENOENT. */
 static int section_find(const struct btf *btf, const struct btf_type *section, const char *variable, size_t size)
 {
 	const struct btf_var_secinfo *info = btf_var_secinfos(section);
@@ -357,8 +357,7 @@ static int section_find(const struct btf *btf, const struct btf_type *section, c
 	return -ENOENT;
 }
 
-/* Before loading the section is memory of libbpf's, written to the kernel by the load; afterwards it is the map itself.
- */
+/* Before the load a section is memory of libbpf, copied to the kernel by the load; afterwards it is the map itself. */
 static void *section_data(const struct kernel_object *object, size_t section, size_t *ret_size)
 {
 	struct bpf_map *map;

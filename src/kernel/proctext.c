@@ -35,7 +35,7 @@ static int copy_word(const char *word, size_t n, char *out, size_t size)
 	return 0;
 }
 
-/* The word number `index` of a line, counted from 0; words are parted by single or several blanks. */
+/* Word `index` of a line, from 0; words are separated by one or more blanks. */
 static bool nth_word(const char *line, size_t n, unsigned index, const char **ret_word, size_t *ret_len)
 {
 	size_t at = 0;
@@ -109,7 +109,7 @@ static bool is_octal(char c)
 	return c >= '0' && c <= '7';
 }
 
-/* The kernel writes blanks, tabs, line ends and backslashes of a path as \ooo. */
+/* The kernel escapes blanks, tabs, newlines and backslashes of a path as \ooo. */
 static int copy_mount_path(const char *path, size_t n, char *out, size_t size)
 {
 	size_t len = 0;
@@ -141,7 +141,7 @@ int proctext_cgroup2_mount(const char *mountinfo, char *path, size_t size)
 	return -ENODATA;
 }
 
-/* Words of the super options that are no controller. */
+/* Whether a super option is a controller. */
 static bool is_controller(const char *word, size_t n)
 {
 	static const char *const others[] = {"rw", "ro", "xattr", "clone_children", "cpuset_v2_mode", "none"};
@@ -198,7 +198,7 @@ int proctext_bracketed(const char *text, char *word, size_t size)
 	return copy_word(open + 1, (size_t)(close - open - 1), word, size);
 }
 
-/* "ffffffff81000000 T name": how many hexadecimal digits lead the line, or 0 when it is no such line. */
+/* "ffffffff81000000 T name": number of leading hexadecimal digits, or 0 for another line. */
 static size_t symbol_digits(const char *line, size_t n)
 {
 	size_t digits = 0;

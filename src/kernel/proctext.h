@@ -1,47 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Texts of /proc, /sys and the kernel's configuration, taken apart. Each function works on a text that may be empty,
- * cut off or nonsense, and says -ENODATA or "unknown" then; none reads a file.
+ * Parsers for texts of /proc, /sys and the kernel configuration. The text may be empty, truncated or invalid; the
+ * result is then -ENODATA or "unknown". None reads a file.
  */
 #pragma once
 
 #include "base/macros.h"
 
-/* Goes through a text line by line: const char *line; size_t n; while (proctext_line(&text, &line, &n)) ... */
+/* Iterates over lines: const char *line; size_t n; while (proctext_line(&text, &line, &n)) ... */
 bool proctext_line(const char **text, const char **ret_line, size_t *ret_len);
 
 enum config_state {
-	CONFIG_UNKNOWN, /* there is no configuration to look at */
+	CONFIG_UNKNOWN, /* the configuration is not available */
 	CONFIG_OFF,
 	CONFIG_MODULE,
 	CONFIG_ON,
 };
 
-/* option with its CONFIG_. In a text that has any option at all, one that is not named is off. */
+/* option with its CONFIG_. In a text with at least one option, a missing option is off. */
 enum config_state proctext_config(const char *text, const char *option);
 
-/* Where the unified hierarchy is mounted, out of /proc/self/mountinfo. -ENODATA: nowhere; -E2BIG: path longer than
- * size. */
+/* Mount point of cgroup2, from /proc/self/mountinfo. -ENODATA: not mounted; -E2BIG: path longer than size. */
 int proctext_cgroup2_mount(const char *mountinfo, char *path, size_t size) _must_check_;
-/* The controllers of the old hierarchies ("cpu,memory"), comma-separated; empty when there are none. */
+/* The controllers of cgroup v1 ("cpu,memory"), comma-separated; empty when there are none. */
 void proctext_cgroup1_controllers(const char *mountinfo, char *controllers, size_t size);
-/* The own place in the unified hierarchy, out of /proc/self/cgroup. */
+/* The cgroup2 path of this process, from /proc/self/cgroup. */
 int proctext_cgroup2_own(const char *cgroup, char *path, size_t size) _must_check_;
 
 /* The word in brackets: "none [integrity] confidentiality". */
 int proctext_bracketed(const char *text, char *word, size_t size) _must_check_;
 
-/* Whether a line of /proc/kallsyms has an address that is not hidden; -ENODATA when no line is one. */
+/* Whether /proc/kallsyms shows addresses; -ENODATA without a valid line. */
 int proctext_kallsyms_shown(const char *text) _must_check_;
-/* The figure of /proc/pressure/X: the share of the last ten seconds that some task waited. */
+/* "some avg10" of /proc/pressure/X, in percent. */
 int proctext_pressure(const char *text, double *ret_avg10) _must_check_;
-/* A file with one number in it and nothing else but blanks. */
+/* A text of one number and blanks. */
 int proctext_number(const char *text, int64_t *ret_value) _must_check_;
-/* Of /proc/TID/schedstat: how long the thread has had a processor, and how often it got one. */
+/* From /proc/TID/schedstat: CPU time of the thread, and number of time slices. */
 struct proctext_run {
 	uint64_t ran_ns;
 	uint64_t times;
 };
 int proctext_schedstat(const char *text, struct proctext_run *ret_run) _must_check_;
-/* 6001 for "6.1.0-53-amd64": thousands are the first number, the rest the second; 0 when it is no release. */
+/* Kernel release as 1000 * major + minor: 6001 for "6.1.0-53-amd64"; 0 when invalid. */
 unsigned proctext_release(const char *release);

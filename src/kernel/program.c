@@ -36,7 +36,7 @@ void insns_repeat(struct insns *code, int times)
 	code->items[code->repeated].imm = (int)(code->step - code->repeated - 1);
 }
 
-/* The verifier wants to know that what is called back is a function of this program. */
+/* The verifier needs BTF that declares the callback as a function of this program. */
 static int load_types(struct bpf_func_info functions[2])
 {
 	struct btf *btf = btf__new_empty();
@@ -70,11 +70,11 @@ int program_share(struct program *program, const char *name, size_t size, struct
 
 	*program = (struct program){.fd = -1};
 	if (map < 0)
-		return why_set(why, map, "cannot make a map: %s", strerror(-map));
+		return why_set(why, map, "cannot create a map: %s", strerror(-map));
 	size = (size + page - 1) & ~(page - 1);
 	area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
 	if (area == MAP_FAILED)
-		return why_set(why, -errno, "cannot look into a map: %s", strerror(errno));
+		return why_set(why, -errno, "cannot map a BPF map: %s", strerror(errno));
 	program->area = area;
 	program->area_size = size;
 	return take_fd(&map);
@@ -88,7 +88,7 @@ int program_load(struct program *program, const char *name, const struct insns *
 		    .func_info_rec_size = sizeof(functions[0]), .prog_btf_fd = (uint32_t)types);
 
 	if (types < 0)
-		return why_set(why, types, "cannot load the types of a program: %s", strerror(-types));
+		return why_set(why, types, "cannot load the BTF of a program: %s", strerror(-types));
 	program->fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, name, "GPL", code->items, code->count, &options);
 	if (program->fd < 0)
 		return why_set(why, program->fd, "cannot load the program %s: %s", name, strerror(-program->fd));

@@ -5,7 +5,7 @@
 #include "kernel/elf_view.h"
 #include "kernel/slim.h"
 
-/* Functions without a section of their own are parts of programs. */
+/* Functions without their own section are parts of programs. */
 static bool is_program(const struct elf *elf, const Elf64_Sym *symbol)
 {
 	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx < elf->header->e_shnum &&
@@ -29,7 +29,7 @@ const char *slim_section_of(const struct embedded_file *file, const char *progra
 	return found ? elf_section_name(&elf, found->st_shndx) : NULL;
 }
 
-/* The name of what a relocation inside the program refers to, where the kernel must have it. */
+/* The kernel symbol that a relocation inside the program refers to. */
 static const char *extern_at(const struct elf *elf, const Elf64_Sym *program, const Elf64_Rel *relocation)
 {
 	const Elf64_Sym *symbol = &elf->symbols[ELF64_R_SYM(relocation->r_info)];
@@ -61,7 +61,7 @@ const char *slim_missing_extern(const struct embedded_file *file, const char *pr
 	return NULL;
 }
 
-/* Sections stay in their places, so that the numbers that others know them by stay right; unwanted ones are empty. */
+/* Sections keep their indices, which others refer to; unwanted ones become empty. */
 static void mark_unwanted(const struct elf *elf, bool (*wants)(const char *program, void *context), void *context,
 			  bool *empty)
 {
@@ -75,7 +75,7 @@ static void mark_unwanted(const struct elf *elf, bool (*wants)(const char *progr
 			empty[i] = empty[elf->sections[i].sh_info];
 }
 
-/* Functions and relocations of fields stay, line numbers go; how much is left. */
+/* Keeps functions and field relocations, drops line info; returns the new size. */
 static size_t copy_btf_ext(const unsigned char *from, unsigned char *to)
 {
 	const struct btf_ext_head *head = (const void *)from;
@@ -99,7 +99,7 @@ void *slim_copy(const struct embedded_file *file, bool (*wants)(const char *prog
 	unsigned count = elf.header->e_shnum;
 	_cleanup_free_ bool *empty = xzalloc(count * sizeof(*empty));
 	size_t at = sizeof(Elf64_Ehdr) + count * sizeof(Elf64_Shdr);
-	/* At most as large; what is not written costs nothing. */
+	/* The copy is at most as large; unwritten pages cost nothing. */
 	unsigned char *copy = xzalloc((size_t)(file->end - file->begin) + at);
 	Elf64_Ehdr *header = (Elf64_Ehdr *)copy;
 	Elf64_Shdr *sections = (Elf64_Shdr *)(header + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of the kernel's addresses, from /proc/kallsyms. */
+/* Kernel symbols, from /proc/kallsyms. */
 #pragma once
 
 #include "base/why.h"
@@ -9,8 +9,8 @@ struct kernel_symbols;
 /* -EPERM when the kernel hides the addresses. */
 int kernel_symbols_load(struct kernel_symbols **ret_symbols, struct why *why) _must_check_;
 void kernel_symbols_free(struct kernel_symbols *symbols);
-/* The function that the address is in; NULL when none is known. */
+/* The function at the address; NULL when unknown. */
 const char *kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t address);
-/* Calls fn for every function in the order of their addresses. */
+/* Calls fn for every function, sorted by address. */
 void kernel_symbols_each(const struct kernel_symbols *symbols,
 			 void (*fn)(const char *name, uint64_t address, void *context), void *context);

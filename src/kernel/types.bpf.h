@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's types, as far as nest depends on them. Kept by hand: a field that stands here is a field that some event
- * reads, and scripts/check-kernel-types compares all of them with a kernel's BTF. Offsets do not matter, names and
- * kinds do: every access is relocated when the object is loaded (preserve_access_index).
+ * The kernel types that nest depends on. Maintained by hand: every field here is read by some event, and
+ * scripts/check-kernel-types compares all of them with a kernel's BTF. Offsets do not matter, names and kinds do: every
+ * access is relocated when the object is loaded (preserve_access_index).
  *
- * A field or struct that only some kernels have goes into a variant whose name ends in ___ and a word (libbpf cuts that
- * off when it looks for the type); readers ask bpf_core_field_exists first, and the checker lets variants be absent.
+ * A field or struct that only some kernels have goes into a variant whose name ends in ___ and a word (libbpf ignores
+ * that suffix); readers check bpf_core_field_exists first, and the script accepts missing variants.
  *
- * What the kernel's user interface defines (headers of packets, contexts of programs, enumerations) comes from its own
- * headers.
+ * Definitions of the kernel's UAPI (packet headers, program contexts, enums) come from its own headers.
  */
 #pragma once
 
@@ -38,7 +37,7 @@ typedef __s16 s16;
 typedef __s32 s32;
 typedef __s64 s64;
 
-/* Of the kernel's private headers; the user's side has the same numbers. */
+/* From the kernel's private headers; the same numbers as in user space. */
 #define AF_UNSPEC 0
 #define AF_UNIX   1
 #define AF_INET   2
@@ -46,7 +45,7 @@ typedef __s64 s64;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-/* Small wrappers around a number. */
+/* Wrapper structs of a number. */
 typedef struct {
 	int counter;
 } atomic_t;
@@ -74,7 +73,7 @@ struct in6_addr {
 	} in6_u;
 };
 
-/* Fragments that wait for the rest of their packet, and how much memory they may take: ip.frag. */
+/* IP fragments waiting for reassembly, and their memory limit: ip.frag. */
 struct fqdir {
 	int timeout; /* in jiffies */
 	long high_thresh;
@@ -90,7 +89,7 @@ struct netns_ipv6 {
 	struct fib6_info *fib6_null_entry;
 };
 
-/* Namespaces: the number that people see in /proc/PID/ns/net, and the cookie that is never reused. */
+/* Namespaces: the inode number of /proc/PID/ns/net, and the cookie, which is never reused. */
 struct ns_common {
 	unsigned int inum;
 };
@@ -114,7 +113,7 @@ struct nsproxy {
 	struct net *net_ns;
 };
 
-/* Control groups: the identity that /sys/fs/cgroup shows as the directory's inode number. */
+/* Cgroups: the id, which is the inode number of the directory in /sys/fs/cgroup. */
 struct kernfs_node {
 	const char *name;
 	u64 id;
@@ -125,7 +124,7 @@ struct cgroup_subsys_state {
 	struct cgroup_subsys_state *parent;
 };
 
-/* The hierarchy; that of cgroup2 has the number 0. */
+/* The hierarchy; cgroup2 is number 0. */
 struct cgroup_root {
 	int hierarchy_id;
 };
@@ -174,7 +173,7 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
-/* Tasks: who a socket belongs to, who was woken, who ran. */
+/* Tasks: socket owners, woken and running tasks. */
 struct cred {
 	kuid_t uid;
 };
@@ -194,7 +193,7 @@ struct task_struct {
 	struct css_set *cgroups;
 };
 
-/* How many tasks a processor could run: where groups of tasks are scheduled, a task knows its queue. */
+/* Run queue length of a CPU: with group scheduling, a task points to its run queue. */
 struct rq___group {
 	unsigned int nr_running;
 	u64 clock;
@@ -213,7 +212,7 @@ struct task_struct___group {
 	struct sched_entity___group se;
 };
 
-/* How long a task has waited for processors, all in all. */
+/* Total scheduling delay of a task. */
 struct sched_info {
 	unsigned long long run_delay;
 	unsigned long long last_queued;
@@ -223,7 +222,7 @@ struct task_struct___delay {
 	struct sched_info sched_info;
 };
 
-/* Sockets: the tuple, the state, the cookie. Both address families lie here. */
+/* Sockets: the tuple, the state, the cookie, for both address families. */
 struct sock_common {
 	union {
 		struct {
@@ -288,7 +287,7 @@ struct sock {
 	struct socket *sk_socket;
 };
 
-/* From 6.18 on a busy UDP socket counts its drops apart, per memory node. */
+/* Since 6.18 a busy UDP socket counts its drops separately, per NUMA node. */
 struct numa_drop_counters___split {
 	atomic_t drops0;
 	atomic_t drops1;
@@ -305,7 +304,7 @@ struct socket {
 	struct sock *sk;
 };
 
-/* A socket's inode number, which /proc/PID/fd shows, without going through its file. */
+/* A socket's inode number, as in /proc/PID/fd, without its file. */
 struct socket_alloc {
 	struct socket socket;
 	struct inode vfs_inode;
@@ -316,14 +315,14 @@ struct proto {
 	char name[32];
 };
 
-/* skc_num is already zero when a connection closes; inet_sport is not. */
+/* When a connection closes, skc_num is already zero, inet_sport is not. */
 struct inet_sock {
 	struct sock sk;
 	__be16 inet_sport;
 	__u8 tos;
 };
 
-/* Options of a socket are bits of one word from 6.6 on, and fields of their own before. */
+/* Since 6.6 socket options are bits of one word, before that separate fields. */
 struct inet_sock___flags {
 	unsigned long inet_flags;
 };
@@ -344,7 +343,7 @@ struct unix_sock {
 	struct sock *peer;
 };
 
-/* Connections that wait to be accepted: tcpsynbl, tcp.backlog, tcp_retransmit_synack. */
+/* Connection requests and the accept queue: tcpsynbl, tcp.backlog, tcp_retransmit_synack. */
 struct request_sock {
 	struct sock_common __req_common;
 	u16 mss;
@@ -359,7 +358,7 @@ struct tcp_congestion_ops {
 	char name[16];
 };
 
-/* Why a segment was sent again (icsk_ca_state, icsk_pending) and what the connection waits for. */
+/* Reason of a retransmission (icsk_ca_state, icsk_pending), and the pending timer. */
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	struct request_sock_queue icsk_accept_queue;
@@ -386,7 +385,7 @@ struct minmax {
 	struct minmax_sample s[3];
 };
 
-/* How far the window in a segment is to be shifted: tcp.probe. What a segment's timestamps would be: keepalive. */
+/* Window scale: tcp.probe. Timestamps: keepalive. */
 struct tcp_options_received {
 	u32 ts_recent;
 	u16 tstamp_ok : 1;
@@ -455,12 +454,12 @@ struct tcp_sock {
 	u32 rcv_ooopack;
 };
 
-/* Since 6.7: timestamps in microseconds. */
+/* Timestamps in microseconds: 6.7 and later. */
 struct tcp_sock___usec {
 	u8 tcp_usec_ts : 1;
 };
 
-/* Keys with which segments are signed, where the kernel can; the second since 6.7. */
+/* Keys of signed segments (MD5, TCP-AO), if configured; the second since 6.7. */
 struct tcp_sock___md5 {
 	void *md5sig_info;
 };
@@ -469,14 +468,14 @@ struct tcp_sock___ao {
 	void *ao_info;
 };
 
-/* Timeouts counted by the connection itself: 6.7 and later. */
+/* RTO counters of the connection: 6.7 and later. */
 struct tcp_sock___rto_counts {
 	u16 total_rto;
 	u16 total_rto_recoveries;
 	u32 total_rto_time;
 };
 
-/* Lies in sk_buff.cb while TCP owns the packet. */
+/* In sk_buff.cb while TCP owns the packet. */
 struct tcp_skb_cb {
 	__u32 seq;
 	__u32 end_seq;
@@ -507,7 +506,7 @@ struct net_device {
 	unsigned int num_tx_queues;
 };
 
-/* How much of a queue the hardware may have at once: dev.hold. */
+/* Byte queue limits: dev.hold. */
 struct dql {
 	unsigned int num_queued;
 	unsigned int limit;
@@ -520,7 +519,7 @@ struct netdev_queue {
 	unsigned long state;
 };
 
-/* Only of kernels with byte queue limits, which nearly all have. */
+/* Only with CONFIG_BQL, which nearly all kernels have. */
 struct netdev_queue___bql {
 	struct dql dql;
 };
@@ -531,7 +530,7 @@ struct napi_struct {
 	unsigned int napi_id;
 };
 
-/* What a processor has to do for interfaces: softirq. */
+/* Per-CPU receive and transmit work: softirq. */
 struct softnet_data {
 	struct sk_buff_head process_queue;
 	unsigned int processed;
@@ -540,7 +539,7 @@ struct softnet_data {
 	struct napi_struct backlog;
 };
 
-/* What was dropped because there was no room: a number, since 6.10 one that is counted in one step, since 6.18 two. */
+/* Drops of the CPU backlog: a number, since 6.10 an atomic, since 6.18 two. */
 struct softnet_data___plain_drops {
 	unsigned int dropped;
 };
@@ -553,7 +552,7 @@ struct softnet_data___split_drops {
 	struct numa_drop_counters___split drop_counters;
 };
 
-/* Whose interrupt it is: irq. */
+/* Owner of an interrupt: irq. */
 struct irqaction {
 	const char *name;
 };
@@ -604,7 +603,7 @@ struct neighbour {
 	u8 primary_key[0];
 };
 
-/* Routes: what is asked for and what is found: ip.route. */
+/* Route lookups and results: ip.route. */
 struct flowi_common {
 	int flowic_iif;
 	__u8 flowic_proto;
@@ -645,7 +644,7 @@ struct fib6_result {
 	u8 fib6_type;
 };
 
-/* Packets: headers by offset from head, the owner on the way out, the pieces of a segmented one. */
+/* Packets: headers by offset from head, the owner of outgoing ones, segments of GSO packets. */
 struct iov_iter {
 	unsigned long count;
 };
@@ -654,7 +653,7 @@ struct msghdr {
 	struct iov_iter msg_iter;
 };
 
-/* A route: _skb_refdst, but for its lowest bit. */
+/* A route: _skb_refdst without its lowest bit. */
 struct dst_entry {
 	struct net_device *dev;
 };
@@ -704,7 +703,7 @@ struct skb_shared_info {
 	unsigned int gso_type;
 };
 
-/* Registers at a system call, as the kernel has them: those of x86, then those of arm64. */
+/* Registers at a system call: x86, then arm64. */
 struct pt_regs___kernel {
 	unsigned long orig_ax;
 	unsigned long di;
@@ -718,7 +717,7 @@ struct pt_regs___kernel {
 	int syscallno;
 };
 
-/* What a tracepoint has beyond what all kernels give: asked for by the record that tracefs would show. */
+/* Arguments that not all kernels' tracepoints have: checked through the record of tracefs. */
 struct trace_event_raw_udp_fail_queue_rcv_skb___packet {
 	__u16 family;
 };
@@ -734,7 +733,7 @@ struct trace_event_raw_tcp_retransmit_skb___error {
 
 enum skb_drop_reason { SKB_NOT_DROPPED_YET = 0 };
 
-/* Their numbers change with the kernel: asked for by bpf_core_enum_value. */
+/* Numbers that change with the kernel: read by bpf_core_enum_value. */
 enum skb_drop_reason___frag { SKB_DROP_REASON_FRAG_REASM_TIMEOUT___frag = 1 };
 
 struct trace_event_raw_kfree_skb___reason {
@@ -751,7 +750,7 @@ struct trace_event_raw_tcp_send_reset___reason {
 	enum sk_rst_reason reason;
 };
 
-/* A request of io_uring and its result: sock.accept. Since 5.19. */
+/* An io_uring request and its result: sock.accept. Since 5.19. */
 struct io_cqe {
 	__s32 res;
 };
@@ -761,7 +760,7 @@ struct io_kiocb {
 	struct io_cqe cqe;
 };
 
-/* What iterator programs get. The pointers are null once, at the end of the walk. */
+/* Contexts of iterator programs. The pointers are NULL in the last call. */
 struct seq_file;
 
 struct bpf_iter_meta {

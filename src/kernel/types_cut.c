@@ -51,7 +51,7 @@ static void add_members(struct cut *cut, const struct btf_type *type)
 	}
 }
 
-/* What is behind the first three words, for kinds whose parts name nothing but texts. */
+/* Bytes after the first three words, for kinds that refer only to texts. */
 static void add_values(struct cut *cut, const struct btf_type *type)
 {
 	size_t each = btf_is_enum(type) ? sizeof(struct btf_enum) : sizeof(struct btf_enum64);
@@ -73,7 +73,7 @@ static void add_type(struct cut *cut, const struct btf_type *from)
 	type.name_off = new_text(cut, type.name_off);
 	if (btf_is_mod(from) || btf_is_typedef(from) || btf_is_type_tag(from))
 		type.type = new_number(cut, from->type);
-	/* Nobody looks through a pointer, and what functions take is not looked at either. */
+	/* Targets of pointers and parameters of functions are not needed. */
 	if (btf_is_ptr(from) || btf_is_func_proto(from)) {
 		type = (struct btf_type){.info = BTF_KIND_PTR << 24};
 		from = &type;
@@ -163,7 +163,7 @@ static int make(struct cut *cut, const struct map *names, struct types_number *n
 	for (size_t i = 0; i < count; i++)
 		if (numbers[i].number == 0 && !numbers[i].optional)
 			return -ENOENT;
-	/* It grows meanwhile. */
+	/* The list grows in the loop. */
 	for (size_t i = 0; i < cut->wanted.count; i++) {
 		const struct btf_type *type = type_by_id(&cut->types, cut->wanted.items[i]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Walking over a kernel's type information (BTF) as it lies in memory: shared by those who look for something in it. */
+/* Iteration over a kernel's BTF in memory. */
 #pragma once
 
 #include <bpf/btf.h>
@@ -16,10 +16,10 @@ struct types {
 	const char *first, *end; /* of the types */
 	const char *texts;
 	size_t texts_len;         /* ends with a NUL */
-	VEC(const char *) starts; /* where every STRIDE-th type begins */
+	VEC(const char *) starts; /* start of every STRIDE-th type */
 };
 
-/* What follows a type's first three words: so much, and so much for each of its parts. */
+/* Bytes after a type's first three words: a fixed part, and a part per member. */
 static const struct {
 	uint8_t fixed, each;
 	bool known;
@@ -45,10 +45,7 @@ static const struct {
 	[BTF_KIND_ENUM64] = {0, sizeof(struct btf_enum64), true},
 };
 
-/*
- * The type at *at, which moves on to the next; NULL at the end, or at something that is not whole, or of a kind that is
- * new.
- */
+/* The type at *at, which advances; NULL at the end, or at a truncated or unknown type. */
 static inline const struct btf_type *types_next(const struct types *types, const char **at)
 {
 	const struct btf_type *type = (const struct btf_type *)*at;
@@ -67,7 +64,7 @@ static inline const struct btf_type *types_next(const struct types *types, const
 	return type;
 }
 
-/* Number 0 is void and not in the list. */
+/* Id 0 is void and not in the list. */
 static inline const struct btf_type *type_by_id(const struct types *types, uint32_t id)
 {
 	const struct btf_type *type = NULL;
@@ -113,9 +110,9 @@ static inline int types_open(const void *bytes, size_t len, struct types *ret_ty
 	return 0;
 }
 
-/* The type information of the running kernel: mapped, or read where it cannot be (before Linux 6.15). */
+/* BTF of the running kernel: mapped, or read where mmap is not supported (before Linux 6.15). */
 struct types_file {
-	void *mapped; /* NULL: it is in the copy */
+	void *mapped; /* NULL: in the copy */
 	size_t size;
 	struct buf copy;
 };

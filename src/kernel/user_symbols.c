@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Functions of programs: where a file is mapped says /proc/PID/maps, what is in it say its ELF symbol tables. */
+/* User-space symbols: mappings from /proc/PID/maps, functions from the ELF symbol tables of the files. */
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@ struct function {
 	char *name;
 };
 
-/* One mapped file, by its path as the process sees it. */
+/* One mapped file, by its path in the process. */
 struct image {
 	char *name;
 	VEC(struct function) functions;
@@ -38,7 +38,7 @@ struct process {
 struct user_symbols {
 	struct map images;    /* path -> struct image * */
 	struct map processes; /* pid -> struct process */
-	struct map answers;   /* "pid address" -> char *, NULL: asked and not known */
+	struct map answers;   /* "pid address" -> char *, NULL: looked up and not found */
 };
 
 #define IMAGES_MAX    10000
@@ -134,7 +134,7 @@ static void read_elf(struct image *image, Elf *elf)
 	vec_sort(&image->functions, by_address);
 }
 
-/* A file that cannot be read is an image without functions. */
+/* An unreadable file is an image without functions. */
 static struct image *get_image(struct user_symbols *symbols, uint32_t pid, const char *path)
 {
 	struct image **known;
@@ -204,7 +204,7 @@ static const struct mapping *find_mapping(const struct process *process, uint64_
 	return NULL;
 }
 
-/* From a place in the file to the address that its symbols use. */
+/* From a file offset to the address that symbols use. */
 static uint64_t image_address(const struct image *image, uint64_t offset)
 {
 	vec_each(&image->segments, segment)

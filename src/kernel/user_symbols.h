@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of the addresses of processes, from their mapped files. */
+/* Symbols of user processes, from their mapped files. */
 #pragma once
 
 #include "base/macros.h"
@@ -9,7 +9,7 @@ struct user_symbols;
 struct user_symbols *user_symbols_new(void);
 void user_symbols_free(struct user_symbols *symbols);
 /*
- * "function" or "file+0x1234"; NULL when the process is gone or nothing is mapped there. Files are read once, mappings
- * of a process whenever an address is not in those that are known. Valid until the symbols are freed.
+ * "function" or "file+0x1234"; NULL when the process is gone or the address is not mapped. Files are read once, the
+ * mappings of a process whenever an address is not in the known ones. Valid until the symbols are freed.
  */
 const char *user_symbols_find(struct user_symbols *symbols, uint32_t pid, uint64_t address);

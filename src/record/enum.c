@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of numbers, both ways. */
+/* Names to numbers and back. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@ const struct enum_names *enum_names_get(struct enum_names *names)
 const char *enum_name_find(struct enum_names *names, uint64_t value)
 {
 	(void)enum_names_get(names);
-	/* Most tables are dense and begin with 0. */
+	/* Most tables are dense and start at 0. */
 	if (value < names->count && names->items[value].value == value)
 		return names->items[value].name;
 	for (size_t i = 0; i < names->count; i++)
@@ -43,7 +43,7 @@ bool enum_same_word(const char *a, const char *b)
 int enum_value_find(struct enum_names *names, const char *name, uint64_t *ret_value)
 {
 	(void)enum_names_get(names);
-	/* Some names differ by case alone (the states of processes), so the exact one goes first. */
+	/* Some names differ only by case (process states), so try the exact one first. */
 	for (size_t i = 0; i < names->count; i++)
 		if (strcmp(names->items[i].name, name) == 0) {
 			*ret_value = names->items[i].value;
@@ -57,7 +57,7 @@ int enum_value_find(struct enum_names *names, const char *name, uint64_t *ret_va
 	return -ENOENT;
 }
 
-/* A file may hold anything; so many new names are none that a kernel has. */
+/* Limit for untrusted files; far more than any kernel adds. */
 #define LEARN_MAX 1024
 #define NAME_MAX  64
 
@@ -73,7 +73,7 @@ int enum_value_learn(struct enum_names *names, const char *name, uint64_t max, u
 		value = max_of(value, names->items[i].value + 1);
 	if (learned == LEARN_MAX || value > max || strnlen(name, NAME_MAX + 1) > NAME_MAX)
 		return -ENOSPC;
-	/* Names live as long as the program: records point at them. */
+	/* Never freed: records point at the names. */
 	items = xrealloc_array(NULL, names->count + 1, sizeof(*items));
 	if (names->count)
 		memcpy(items, names->items, names->count * sizeof(*items));
@@ -90,7 +90,7 @@ int enum_value_learn(struct enum_names *names, const char *name, uint64_t max, u
 
 #define ERRNO_MAX 255
 
-/* The C library knows them all, but for those with which a system call asks the kernel to begin it again. */
+/* From the C library, plus the kernel-internal restart codes, which it does not have. */
 static void load_errno_names(struct enum_names *names)
 {
 	static const struct enum_name again[] = {

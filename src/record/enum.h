@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers with names. */
+/* Named numbers. */
 #pragma once
 
 #include "base/macros.h"
@@ -15,22 +15,22 @@ struct enum_names {
 	const struct enum_name *items;
 	size_t count;
 	void (*load)(struct enum_names *names);
-	bool learned; /* the table was made by enum_value_learn */
+	bool learned; /* the table was allocated by enum_value_learn */
 };
 
 /* By value, or NULL. */
 const char *enum_name_find(struct enum_names *names, uint64_t value);
-/* By name, ignoring case and taking - for _; -ENOENT. */
+/* By name; ignores case, - equals _; -ENOENT. */
 int enum_value_find(struct enum_names *names, const char *name, uint64_t *ret_value) _must_check_;
 /*
- * The same, but a name that is not there gets a number of its own (at most max): files tell names that this kernel does
- * not have. -ENOSPC when there is no room for another.
+ * The same, but an unknown name gets a new number (at most max): files may hold names that this kernel does not have.
+ * -ENOSPC when no number is left.
  */
 int enum_value_learn(struct enum_names *names, const char *name, uint64_t max, uint64_t *ret_value) _must_check_;
-/* Loads the names if need be. */
+/* Loads the names on first use. */
 const struct enum_names *enum_names_get(struct enum_names *names);
-/* The same name but for case, and - for _. */
+/* Equal, ignoring case, with - equal to _. */
 bool enum_same_word(const char *a, const char *b);
 
-/* ECONNREFUSED and so on; 0 is no error. */
+/* ECONNREFUSED and so on; 0: no error. */
 extern struct enum_names errno_names;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the errors mean that system calls on sockets return. */
+/* Meaning of the errors that socket system calls return. */
 #include "record/glossary.h"
 
 static const struct glossary_entry entries[] = {

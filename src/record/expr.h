@@ -5,12 +5,12 @@
  *	rport == 443 and comm ~ "nginx*" and lat > 10ms
  *	raddr in (10.0.0.0/8, ::1) or not state == ESTABLISHED
  *	recvq_bytes > rcvbuf            two fields of one kind
- *	error                           a field alone: known, and neither zero nor empty
- *	error is unknown                whether there is a value at all: always yes or no
+ *	error                           field alone: known, not zero, not empty
+ *	error is unknown                true or false, never unknown
  *	dst 10.0.0.0/8 and sport = :22  as ss writes it
  *
- * Logic has three values, as in SQL: a comparison with an unknown field is unknown, and so is its negation; only what
- * is surely true matches.
+ * Three-valued logic, as in SQL: a comparison with an unknown field is unknown, and so is its negation; only true
+ * matches.
  */
 #pragma once
 
@@ -52,14 +52,14 @@ struct expr_literal {
 struct expr_term {
 	struct field_ref ref;
 	enum expr_op op;
-	const struct expr_literal *literals; /* one, or more for EXPR_IN; of no meaning for EXPR_KNOWN, EXPR_UNKNOWN */
+	const struct expr_literal *literals; /* one, or more for EXPR_IN; unused for EXPR_KNOWN, EXPR_UNKNOWN */
 	size_t literal_count;
 	unsigned clause; /* terms with the same number are alternatives */
 };
 
 struct expr;
 
-/* -EINVAL with a message that points at the mistake with a caret. */
+/* -EINVAL and why, with a caret below the error. */
 int expr_parse(const char *text, const struct shape *shape, struct expr **ret_expr, struct why *why) _must_check_;
 void expr_free(struct expr *expr);
 static inline void expr_freep(struct expr **expr)
@@ -75,11 +75,11 @@ static inline bool expr_matches(const struct expr *expr, const struct record *re
 }
 
 /*
- * The simple comparisons that the expression is made of, for a place that can only do those (a BPF program): all
- * clauses must hold, and of the terms of a clause at least one. Writes at most max of them and returns how many;
- * *ret_complete says whether they are the whole expression, else the whole must be evaluated afterwards.
+ * The simple comparisons of the expression, for a BPF program, which can do no more: all clauses must be true, and at
+ * least one term of each clause. Writes at most max terms and returns their number; *ret_complete says whether they
+ * cover the whole expression, else it must also be evaluated afterwards.
  */
 size_t expr_terms(const struct expr *expr, struct expr_term *terms, size_t max, bool *ret_complete);
 
-/* Whether it names that field. */
+/* Whether the expression uses that field. */
 bool expr_uses(const struct expr *expr, struct field_ref ref);

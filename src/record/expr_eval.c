@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The evaluator, and the question which part of an expression is simple. */
+/* Evaluates expressions, and extracts their simple comparisons. */
 #include "base/text.h"
 #include "record/expr_node.h"
 
@@ -183,7 +183,7 @@ static enum truth eval_node(const struct expr *expr, uint32_t at, const struct r
 		return left == TRUTH_UNKNOWN ? TRUTH_UNKNOWN : left == TRUTH_YES ? TRUTH_NO : TRUTH_YES;
 	case EXPR_AND:
 	case EXPR_OR: {
-		/* The value that decides, whatever the other side says. */
+		/* The value that decides without the other side. */
 		enum truth deciding = node->op == EXPR_AND ? TRUTH_NO : TRUTH_YES;
 
 		left = eval_node(expr, node->left_node, record);
@@ -204,7 +204,7 @@ enum truth expr_eval(const struct expr *expr, const struct record *record)
 	return eval_node(expr, expr->root, record);
 }
 
-/* Terms of an expression, as far as they have been found. */
+/* The terms found so far. */
 struct terms {
 	struct expr_term *items;
 	size_t count, max;
@@ -212,7 +212,7 @@ struct terms {
 	bool complete;
 };
 
-/* The alternatives below a node; false when one of them is not simple or there is no room for all. */
+/* The alternatives below a node; false when one is not simple or they do not all fit. */
 static bool collect_clause(const struct expr *expr, uint32_t at, struct terms *terms)
 {
 	static const struct expr_literal zero;
@@ -248,7 +248,7 @@ static void collect_terms(const struct expr *expr, uint32_t at, struct terms *te
 		terms->clause++;
 		return;
 	}
-	/* Half a clause would let too little through. */
+	/* A partial clause would match too little. */
 	terms->count = before;
 	terms->complete = false;
 }

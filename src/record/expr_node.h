@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of the expression language: shared by its parser and its evaluator only. */
+/* Internals of the expression language, shared by parser and evaluator. */
 #pragma once
 
 #include "base/vec.h"
@@ -18,7 +18,7 @@ struct expr_node {
 struct expr {
 	VEC(struct expr_node) nodes;
 	VEC(struct expr_literal) literals;
-	VEC(char *) texts; /* what literals point at */
+	VEC(char *) texts; /* targets of the literals' pointers */
 	uint32_t root;
 };
 

@@ -40,7 +40,7 @@ struct parser {
 	/* The current token. */
 	enum token token;
 	enum expr_op op; /* of TOKEN_OP */
-	size_t at, end;  /* its place in the text */
+	size_t at, end;  /* its position in the text */
 	struct buf word; /* of TOKEN_WORD, TOKEN_QUOTED: the text without quotes */
 };
 
@@ -49,7 +49,7 @@ struct parser {
 #define SHOWN_BEFORE 40
 #define SHOWN_AFTER  30
 
-/* The sentence, the expression around the mistake, and a caret below it. */
+/* The message, the expression around the error, and a caret below it. */
 static int fail_at(struct parser *p, size_t at, size_t end, const char *format, ...) _printf_(4, 5);
 static int fail_at(struct parser *p, size_t at, size_t end, const char *format, ...)
 {
@@ -74,7 +74,7 @@ static int fail_at(struct parser *p, size_t at, size_t end, const char *format, 
 	return why_set(p->why, -EINVAL, "%s", buf_text(&message));
 }
 
-/* The current word, escaped and short, for a sentence. */
+/* The current word, escaped and shortened, for a message. */
 static const char *shown_word(struct parser *p, struct buf *out)
 {
 	text_add_terminal(out, buf_text(&p->word), min_of(p->word.len, (size_t)40));
@@ -94,14 +94,14 @@ static int lex_quoted(struct parser *p)
 	size_t at = p->at + 1;
 
 	for (; p->text[at] && p->text[at] != quote; at++) {
-		/* A backslash quotes the quote; every other pair stays, for patterns. */
+		/* A backslash escapes the quote; other pairs stay, for patterns. */
 		if (p->text[at] == '\\' && p->text[at + 1] == quote)
 			at++;
 		buf_add_char(&p->word, p->text[at]);
 	}
 	p->end = at + 1;
 	if (!p->text[at])
-		return fail_at(p, p->at, p->at + 1, "the quote is never closed");
+		return fail_at(p, p->at, p->at + 1, "unclosed quote");
 	p->token = TOKEN_QUOTED;
 	return 0;
 }
@@ -119,7 +119,7 @@ static const struct word_op keywords[] = {
 	{"geq", TOKEN_OP, EXPR_GE},
 };
 
-/* The longer ones first. */
+/* Longer operators first. */
 static const struct word_op symbols[] = {
 	{"&&", TOKEN_AND, 0},      {"||", TOKEN_OR, 0},         {"==", TOKEN_OP, EXPR_EQ}, {"!=", TOKEN_OP, EXPR_NE},
 	{"<=", TOKEN_OP, EXPR_LE}, {">=", TOKEN_OP, EXPR_GE},   {"=", TOKEN_OP, EXPR_EQ},  {"<", TOKEN_OP, EXPR_LT},
@@ -139,7 +139,7 @@ static int lex_symbol(struct parser *p)
 		p->end = p->at + n;
 		return 0;
 	}
-	return fail_at(p, p->at, p->at + 1, "this character has no meaning here; quote text that contains it");
+	return fail_at(p, p->at, p->at + 1, "unexpected character; quote text that contains it");
 }
 
 static int next(struct parser *p)
@@ -173,7 +173,7 @@ static int next(struct parser *p)
 
 /* --- fields and literals --- */
 
-/* What ss calls them. */
+/* Field names of ss. */
 static const char *field_alias(const char *name)
 {
 	static const char *const aliases[][2] = {
@@ -206,13 +206,13 @@ static int unknown_field(struct parser *p)
 	struct field_ref at = {};
 
 	if (p->token == TOKEN_END)
-		return fail_at(p, p->at, p->end, "the expression ends where a field should follow");
+		return fail_at(p, p->at, p->end, "unexpected end of the expression: expected a field");
 	if (p->token != TOKEN_WORD && p->token != TOKEN_QUOTED)
-		return fail_at(p, p->at, p->end, "a field should stand here");
+		return fail_at(p, p->at, p->end, "expected a field");
 	while (shape_next(p->shape, &at))
 		near_consider(&near, at.field->name);
 	near_add_text(&near, &hint);
-	return fail_at(p, p->at, p->end, "there is no field '%s'%s", shown_word(p, &shown), buf_text(&hint));
+	return fail_at(p, p->at, p->end, "unknown field '%s'%s", shown_word(p, &shown), buf_text(&hint));
 }
 
 static const char *keep_text(struct parser *p, const char *text)
@@ -257,7 +257,7 @@ static int parse_flags(const struct field *field, const char *text, __int128 *re
 	return 0;
 }
 
-/* A rate as it is shown, 6.3MB/s or 95.2Mbit/s, in bytes unless bits are what the field counts. */
+/* A rate as shown, 6.3MB/s or 95.2Mbit/s, in bytes unless the field counts bits. */
 static int parse_rate(const struct field *field, const char *text, uint64_t *ret_value)
 {
 	size_t n = strlen(text);
@@ -280,7 +280,7 @@ static int parse_rate(const struct field *field, const char *text, uint64_t *ret
 	return r;
 }
 
-/* A queue as tc writes it: 8001: or 8001:10. */
+/* A handle in the syntax of tc: 8001: or 8001:10. */
 static int parse_handle(const char *text, uint64_t *ret_value)
 {
 	_cleanup_free_ char *major = xasprintf("0x%.8s", text), *minor = NULL;
@@ -308,7 +308,7 @@ static int parse_unsigned_kind(const struct field *field, const char *text, __in
 
 	switch (field->kind) {
 	case KIND_DURATION:
-		/* A bare number counts in the unit that the field's name ends in. */
+		/* A bare number has the unit at the end of the field's name. */
 		r = parse_duration_ns(text, &value);
 		if (r < 0)
 			r = parse_u64(text, 0, UINT64_MAX, &value);
@@ -381,7 +381,7 @@ static const char *expected_literal(const struct field *field)
 		return "an endpoint such as 10.0.0.1:443";
 	case KIND_ENUM:
 	case KIND_FLAGS:
-		return "one of its names";
+		return "one of its values";
 	default:
 		return "a number";
 	}
@@ -396,8 +396,8 @@ static int bad_literal(struct parser *p, const struct field *field)
 		for (size_t i = 0; i < enum_names_get(field->names)->count; i++)
 			near_consider(&near, field->names->items[i].name);
 	near_add_text(&near, &hint);
-	return fail_at(p, p->at, p->end, "'%s' is not %s, which %s wants%s", shown_word(p, &shown),
-		       expected_literal(field), field->name, buf_text(&hint));
+	return fail_at(p, p->at, p->end, "'%s' is not %s (field %s)%s", shown_word(p, &shown), expected_literal(field),
+		       field->name, buf_text(&hint));
 }
 
 /* The current token as a constant of the field's kind. */
@@ -408,9 +408,9 @@ static int take_literal(struct parser *p, const struct field *field)
 	int r;
 
 	if (p->token == TOKEN_END)
-		return fail_at(p, p->at, p->end, "the expression ends where a value should follow");
+		return fail_at(p, p->at, p->end, "unexpected end of the expression: expected a value");
 	if (p->word.len == 0 && p->token != TOKEN_QUOTED)
-		return fail_at(p, p->at, p->end, "a value should stand here");
+		return fail_at(p, p->at, p->end, "expected a value");
 	switch (expr_class_of(field)) {
 	case CLASS_INTEGER:
 		r = parse_integer_literal(field, text, &literal.integer);
@@ -442,20 +442,20 @@ static uint32_t add_node(struct parser *p, const struct expr_node *node)
 	return (uint32_t)p->expr->nodes.count - 1;
 }
 
-/* Whether the operator makes sense for the field's kind. */
+/* Whether the field's kind supports the operator. */
 static int check_op(struct parser *p, const struct field *field, enum expr_op op)
 {
 	enum expr_class class = expr_class_of(field);
 
 	if (class == CLASS_NONE)
-		return fail_at(p, p->at, p->end, "%s is a list: it can only stand alone", field->name);
+		return fail_at(p, p->at, p->end, "%s is a list: it cannot be compared", field->name);
 	if (op == EXPR_MATCH && field->kind != KIND_TEXT && field->kind != KIND_FLAGS)
-		return fail_at(p, p->at, p->end, "~ compares text with a pattern, and %s is no text", field->name);
+		return fail_at(p, p->at, p->end, "~ matches text against a pattern, but %s is not text", field->name);
 	if (op >= EXPR_LT && op <= EXPR_GE && class != CLASS_INTEGER && class != CLASS_REAL)
-		return fail_at(p, p->at, p->end, "%s has no order: only ==, != and in%s make sense", field->name,
-			       class == CLASS_TEXT ? ", and ~," : "");
+		return fail_at(p, p->at, p->end, "%s has no order: use ==, !=%s or in", field->name,
+			       class == CLASS_TEXT ? ", ~" : "");
 	if (op >= EXPR_LT && op <= EXPR_GE && (field->kind == KIND_FLAGS || field->kind == KIND_ENUM))
-		return fail_at(p, p->at, p->end, "%s is a name, not an amount: it has no order", field->name);
+		return fail_at(p, p->at, p->end, "%s has named values, which have no order", field->name);
 	return 0;
 }
 
@@ -486,12 +486,12 @@ static int parse_in(struct parser *p, struct expr_node *node)
 		if (p->token == TOKEN_CLOSE)
 			return next(p);
 		if (p->token != TOKEN_COMMA)
-			return fail_at(p, p->at, p->end, "a comma or a closing parenthesis should stand here");
+			return fail_at(p, p->at, p->end, "expected a comma or a closing parenthesis");
 		r = next(p);
 	}
 }
 
-/* Whether the current word is a field to compare with. Text and names take a bare word as what it says. */
+/* Whether the current word is a field to compare with. For text and enums a bare word is a literal. */
 static bool is_other_field(struct parser *p, const struct field *field, struct field_ref *ret_other)
 {
 	uint64_t value;
@@ -511,7 +511,7 @@ static int parse_operand(struct parser *p, struct expr_node *node)
 {
 	const struct field *field = node->field.field;
 
-	/* "dst == default" asks for what is shown as that. */
+	/* "dst == default" matches the value shown as default. */
 	if (field->unknown && at_word(p, field->unknown) && (node->op == EXPR_EQ || node->op == EXPR_NE)) {
 		node->op = node->op == EXPR_EQ ? EXPR_UNKNOWN : EXPR_KNOWN;
 		return next(p);
@@ -522,7 +522,7 @@ static int parse_operand(struct parser *p, struct expr_node *node)
 		return take_literal(p, field);
 	}
 	if (!comparable(field, node->other.field))
-		return fail_at(p, p->at, p->end, "%s and %s are different kinds of values", field->name,
+		return fail_at(p, p->at, p->end, "cannot compare %s with %s: different kinds of values", field->name,
 			       node->other.field->name);
 	return next(p);
 }
@@ -535,7 +535,7 @@ static int parse_is(struct parser *p, struct expr_node *node)
 	if (r < 0)
 		return r;
 	if (!at_word(p, "known") && !at_word(p, "unknown"))
-		return fail_at(p, p->at, p->end, "'known' or 'unknown' should stand here; == compares");
+		return fail_at(p, p->at, p->end, "expected 'known' or 'unknown'; == compares values");
 	node->op = at_word(p, "known") ? EXPR_KNOWN : EXPR_UNKNOWN;
 	return next(p);
 }
@@ -561,7 +561,7 @@ static int parse_comparison(struct parser *p, uint32_t *ret_node)
 	} else if (at_word(p, "is")) {
 		r = parse_is(p, &node);
 	} else if (p->token == TOKEN_WORD || p->token == TOKEN_QUOTED) {
-		/* As ss has it: state established, dst 10.0.0.0/8. */
+		/* The syntax of ss: state established, dst 10.0.0.0/8. */
 		node.op = EXPR_EQ;
 		r = check_op(p, node.field.field, node.op);
 		if (r == 0)
@@ -596,9 +596,9 @@ static int parse_not(struct parser *p, uint32_t *ret_node)
 		if (r == 0)
 			r = parse_or(p, ret_node);
 		if (r == 0 && p->token == TOKEN_END)
-			r = fail_at(p, open_at, open_at + 1, "this parenthesis is never closed");
+			r = fail_at(p, open_at, open_at + 1, "unclosed parenthesis");
 		else if (r == 0 && p->token != TOKEN_CLOSE)
-			r = fail_at(p, p->at, p->end, "'and', 'or' or a closing parenthesis should stand here");
+			r = fail_at(p, p->at, p->end, "expected 'and', 'or' or a closing parenthesis");
 		else if (r == 0)
 			r = next(p);
 	}
@@ -606,7 +606,7 @@ static int parse_not(struct parser *p, uint32_t *ret_node)
 	return r;
 }
 
-/* A chain's tree leans left, so its depth grows with the chain: what bounds the nodes bounds the evaluator. */
+/* The tree of a chain is left-deep: a limit on nodes also limits the depth of the evaluator. */
 #define EXPR_NODES_MAX 4096
 
 static int parse_chain(struct parser *p, enum token token, enum expr_op op,
@@ -662,7 +662,7 @@ int expr_parse(const char *text, const struct shape *shape, struct expr **ret_ex
 	if (r == 0)
 		r = parse_or(&p, &expr->root);
 	if (r == 0 && p.token != TOKEN_END)
-		r = fail_at(&p, p.at, p.end, "'and' or 'or' should stand here");
+		r = fail_at(&p, p.at, p.end, "expected 'and' or 'or'");
 	buf_done(&p.word);
 	if (r < 0)
 		return r;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The record model: everything nest shows is a record of a declared type with named, typed fields. A type is declared
- * once, as a table beside the C struct; text, JSON, CSV, database columns, filters and documentation come from that
- * table.
+ * once, as a table next to the C struct; text, JSON, CSV, database columns, filters and documentation are generated
+ * from that table.
  *
  *	struct wait { uint32_t pid; char comm[16]; uint64_t lat_ns; };
  *	static const struct field wait_fields[] = {
- *		FIELD(struct wait, pid, ID, "process that waited", .zero_is_unknown = true),
- *		FIELD(struct wait, comm, TEXT, "its name"),
- *		FIELD(struct wait, lat_ns, DURATION, "how long it waited"),
+ *		FIELD(struct wait, pid, ID, "waiting process", .zero_is_unknown = true),
+ *		FIELD(struct wait, comm, TEXT, "process name"),
+ *		FIELD(struct wait, lat_ns, DURATION, "time waited"),
  *	};
- *	RECORD_TYPE(wait_type, "wait", struct wait, wait_fields, "one wait of a process");
+ *	RECORD_TYPE(wait_type, "wait", struct wait, wait_fields, "wait of a process");
  *
- * Unknown is a value of its own, kept inside the member so that BPF code can write it: all bits set for unsigned
- * numbers, the smallest value for signed ones, NaN, family 0 of an address, an empty text, a list without items
- * pointer; and zero where the table says zero_is_unknown. It is shown as "-", null in JSON, and no comparison with it
- * holds.
+ * Unknown is a separate value, stored in the member so that BPF code can write it: all bits set for unsigned numbers,
+ * the smallest value for signed ones, NaN, family 0 of an address, an empty text, a list without items pointer; and
+ * zero where the table says zero_is_unknown. It is shown as "-", null in JSON, and no comparison with it is true.
  */
 #pragma once
 
@@ -24,18 +23,18 @@
 #include "base/addr.h"
 #include "record/enum.h"
 
-/* What a value means: how it is shown, compared, parsed and stored follows from this. */
+/* The meaning of a value, which defines how it is shown, compared, parsed and stored. */
 enum field_kind {
-	KIND_COUNT, /* how many; scaled for people (12.3k) */
-	KIND_ID,    /* a number that is a name: pid, port; never scaled, and shown by its name where it has one */
+	KIND_COUNT, /* a number of things; scaled in text (12.3k) */
+	KIND_ID,    /* an identifier: pid, port; never scaled, shown by its name if it has one */
 	KIND_HEX,   /* a handle or pointer */
 	KIND_BOOL,
 	KIND_BYTES,
 	KIND_DURATION, /* nanoseconds */
 	KIND_TIME,     /* nanoseconds since 1970 */
-	KIND_RATIO,    /* a share of one, or any real number without unit */
-	KIND_ENUM,     /* a number with a name */
-	KIND_FLAGS,    /* bits with names */
+	KIND_RATIO,    /* a share (0 to 1), or any real number without unit */
+	KIND_ENUM,     /* a named number */
+	KIND_FLAGS,    /* named bits */
 	KIND_ADDR,
 	KIND_ENDPOINT, /* address and port in one */
 	KIND_TEXT,
@@ -43,7 +42,7 @@ enum field_kind {
 	KIND_LIST,  /* records of another type */
 };
 
-/* How it lies in the struct; found by the compiler from the member's type. */
+/* Storage in the struct, derived by the compiler from the member's type. */
 enum field_store {
 	STORE_NONE,
 	STORE_U8,
@@ -71,7 +70,7 @@ struct stack {
 
 struct record_type;
 
-/* Items lie one after the other, as the element type says. */
+/* An array of items of the element type. */
 struct list {
 	const void *items;
 	uint32_t count;
@@ -85,16 +84,16 @@ struct field {
 	uint32_t offset;
 	uint32_t size;
 	bool zero_is_unknown;
-	bool hidden;                       /* shown as a column only when asked for, or with -w; always in JSON */
+	bool hidden;                       /* shown as a column only with --show or -w; always in JSON */
 	bool exact;                        /* shown as an administrator types it: MTU 1500, qdisc 8001:, 12.345678 s */
-	bool as_bits;                      /* bytes a second, shown in what links are measured in: 95.2 Mbit/s */
-	const char *unit;                  /* where the kind does not say it: "B/s", "bit/s", "/s", "%" of a share */
-	const char *unknown;               /* shown where the value is unknown; NULL: "-" */
-	const char *heading;               /* where the name without its unit is another field's; it is a name, too */
-	struct enum_names *names;          /* of KIND_ENUM and KIND_FLAGS; of KIND_ID where some numbers have names */
+	bool as_bits;                      /* bytes per second, shown as bits: 95.2 Mbit/s */
+	const char *unit;                  /* where the kind does not define it: "B/s", "bit/s", "/s", "%" of a share */
+	const char *unknown;               /* shown for an unknown value; NULL: "-" */
+	const char *heading;               /* where the name without unit is another field's; also a valid name */
+	struct enum_names *names;          /* of KIND_ENUM and KIND_FLAGS; of KIND_ID if some numbers have names */
 	const struct record_type *element; /* of KIND_LIST */
-	bool made;   /* by the program, from the rest of an event: the kernel neither filters nor groups by it */
-	bool single; /* of KIND_LIST: there is at most one, and it is written without brackets */
+	bool made;   /* computed in user space from the event: no filter or grouping in the kernel */
+	bool single; /* of KIND_LIST: at most one item, written without brackets */
 };
 
 struct record_type {
@@ -103,7 +102,7 @@ struct record_type {
 	const struct field *fields;
 	uint32_t field_count;
 	uint32_t size;
-	bool bare; /* as a list element, its single field is written without an object around it */
+	bool bare; /* as a list element, its only field is written without an object around it */
 };
 
 REGISTRY(record_type, struct record_type);
@@ -134,7 +133,7 @@ REGISTRY(record_type, struct record_type);
 #define STORES_UNSIGNED (1u << STORE_U8 | 1u << STORE_U16 | 1u << STORE_U32 | 1u << STORE_U64)
 #define STORES_SIGNED   (1u << STORE_I8 | 1u << STORE_I16 | 1u << STORE_I32 | 1u << STORE_I64)
 
-/* Which stores a kind can have. */
+/* The stores that a kind supports. */
 #define STORES_COUNT    (STORES_UNSIGNED | STORES_SIGNED)
 #define STORES_ID       (STORES_UNSIGNED | STORES_SIGNED)
 #define STORES_HEX      STORES_UNSIGNED

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Words of the kernel and what they mean, for nest explain: drop reasons, error names. A glossary is a file with a
- * table that registers itself. Values of enums bring their own help (record/field.h) and need none.
+ * Kernel terms and their meaning, for nest explain: drop reasons, error names. A glossary is a table that registers
+ * itself. Enum values have their own help (record/field.h) and need no glossary.
  */
 #pragma once
 
@@ -13,8 +13,8 @@ struct glossary_entry {
 };
 
 struct glossary {
-	const char *kind;   /* what such a word is: "drop reason" */
-	const char *prefix; /* of the kernel's own spelling, which is understood as well; or NULL */
+	const char *kind;   /* kind of the terms: "drop reason" */
+	const char *prefix; /* the kernel's prefix, also accepted; or NULL */
 	const struct glossary_entry *entries;
 	size_t count;
 };
@@ -22,5 +22,5 @@ struct glossary {
 #define GLOSSARY(object) REGISTER(glossary, struct glossary, object)
 REGISTRY(glossary, struct glossary);
 
-/* NULL when the glossary does not have the word; case does not matter, and - is as good as _. */
+/* NULL when the glossary does not have the word; ignores case, - equals _. */
 const struct glossary_entry *glossary_find(const struct glossary *glossary, const char *word);

@@ -44,12 +44,12 @@ int record_read_json_line(const struct record_type *type, const char *line, size
 
 	for (uint32_t i = 0; i < type->field_count; i++) {
 		if (type->fields[i].store == STORE_LIST || type->fields[i].store == STORE_STACK)
-			return why_set(why, -ENOTSUP, "records of type %s cannot be read back", type->name);
+			return why_set(why, -ENOTSUP, "cannot read records of type %s from JSON", type->name);
 		value_set_unknown(&type->fields[i], data);
 	}
 	root = json_loadb(line, len, JSON_REJECT_DUPLICATES, &error);
 	if (!root) {
-		/* The reader quotes its input, whatever is in it. */
+		/* The parser quotes untrusted input. */
 		text_add_terminal(&shown, error.text, strlen(error.text));
 		return why_set(why, -EINVAL, "not JSON: %s (byte %d)", buf_text(&shown), error.position);
 	}
@@ -59,7 +59,7 @@ int record_read_json_line(const struct record_type *type, const char *line, size
 		const json_t *member = json_object_get(root, type->fields[i].name);
 
 		if (member && from_json(&type->fields[i], data, member) < 0)
-			r = why_set(why, -EINVAL, "the value of \"%s\" is not one of its kind", type->fields[i].name);
+			r = why_set(why, -EINVAL, "invalid value of \"%s\"", type->fields[i].name);
 	}
 	json_decref(root);
 	if (r < 0)

@@ -6,17 +6,17 @@
 
 static const struct enum_name state_names[] = {
 	{SOCKET_ESTABLISHED, "ESTABLISHED", "connected"},
-	{SOCKET_SYN_SENT, "SYN_SENT", "waiting for the answer to its SYN"},
-	{SOCKET_SYN_RECV, "SYN_RECV", "answered a SYN, waiting for the handshake to end"},
-	{SOCKET_FIN_WAIT1, "FIN_WAIT1", "closed here, the peer has not acknowledged it"},
-	{SOCKET_FIN_WAIT2, "FIN_WAIT2", "closed here, the peer may still send"},
-	{SOCKET_TIME_WAIT, "TIME_WAIT", "over; kept so that late packets find no new connection"},
+	{SOCKET_SYN_SENT, "SYN_SENT", "SYN sent, waiting for the SYN-ACK"},
+	{SOCKET_SYN_RECV, "SYN_RECV", "SYN-ACK sent, waiting for the final ACK of the handshake"},
+	{SOCKET_FIN_WAIT1, "FIN_WAIT1", "closed locally, FIN sent, not acknowledged yet"},
+	{SOCKET_FIN_WAIT2, "FIN_WAIT2", "closed locally, FIN acknowledged; the peer may still send"},
+	{SOCKET_TIME_WAIT, "TIME_WAIT", "closed; kept so that late packets do not reach a new connection"},
 	{SOCKET_CLOSE, "CLOSE", "not connected"},
-	{SOCKET_CLOSE_WAIT, "CLOSE_WAIT", "the peer has closed, the application has not"},
-	{SOCKET_LAST_ACK, "LAST_ACK", "both closed, the peer has not acknowledged the last word"},
+	{SOCKET_CLOSE_WAIT, "CLOSE_WAIT", "closed by the peer, not yet by the application"},
+	{SOCKET_LAST_ACK, "LAST_ACK", "both sides closed, waiting for the ACK of the last FIN"},
 	{SOCKET_LISTEN, "LISTEN", "waiting for connections"},
-	{SOCKET_CLOSING, "CLOSING", "both closed at the same time"},
-	{SOCKET_NEW_SYN_RECV, "NEW_SYN_RECV", "a request for a connection"},
+	{SOCKET_CLOSING, "CLOSING", "both sides closed at the same time"},
+	{SOCKET_NEW_SYN_RECV, "NEW_SYN_RECV", "connection request (SYN queue)"},
 };
 struct enum_names socket_state_names = {state_names, ARRAY_SIZE(state_names), NULL};
 
@@ -33,7 +33,7 @@ static const struct enum_name family_names[] = {
 };
 struct enum_names addr_family_names = {family_names, ARRAY_SIZE(family_names), NULL};
 
-/* As event/head.h numbers them. */
+/* The numbers of event/head.h. */
 static const struct enum_name event_families[] = {
 	{ADDR_V4, "ipv4", NULL},
 	{ADDR_V6, "ipv6", NULL},

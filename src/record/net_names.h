@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of the network's numbers, the same in snapshots and events. */
+/* Names of network constants, shared by snapshots and events. */
 #pragma once
 
 #include "record/field.h"
@@ -8,6 +8,6 @@ extern struct enum_names socket_state_names;
 extern struct enum_names socket_proto_names;
 /* enum addr_family: ipv4, ipv6. */
 extern struct enum_names addr_family_names;
-/* The same, and other families as 64 and their AF_ number: unix, netlink, packet, vsock. */
+/* The same, and other families as 64 + AF_ number: unix, netlink, packet, vsock. */
 #define FAMILY_OTHER(af) (64 + (af))
 extern struct enum_names event_family_names;

@@ -23,7 +23,7 @@ bool shape_next(const struct shape *shape, struct field_ref *at)
 	return false;
 }
 
-/* A field may be called as its column is: without the unit at the end of its name, and in capitals. */
+/* A column heading is also a valid name: without unit, in capitals. */
 static bool is_called(const struct field *field, const char *name)
 {
 	size_t n = strlen(name);
@@ -76,7 +76,7 @@ static struct value from_signed(const struct field *field, int64_t value, int64_
 	return (struct value){.class = VALUE_INT, .sint = value};
 }
 
-/* Longer than any text a record carries; a bound all the same. */
+/* Longer than any text of a record. */
 #define TEXT_MAX ((size_t)1 << 30)
 
 static struct value from_text(const char *text, size_t max)
@@ -88,7 +88,7 @@ static struct value from_text(const char *text, size_t max)
 	return (struct value){.class = VALUE_TEXT, .text = text, .len = len};
 }
 
-/* Records may come from a ring buffer or a file: no alignment is taken for granted. */
+/* Records may come from a ring buffer or a file: alignment is not guaranteed. */
 #define LOAD(type)                                                                                                     \
 	({                                                                                                             \
 		type loaded_;                                                                                          \
@@ -104,7 +104,7 @@ struct value value_get(const struct field *field, const void *data)
 	case STORE_U8:
 		return from_unsigned(field, LOAD(uint8_t), UINT8_MAX);
 	case STORE_U16:
-		/* A port of 65535 is a port. */
+		/* 65535 is a valid port, not unknown. */
 		return from_unsigned(field, LOAD(uint16_t), field->zero_is_unknown ? UINT64_MAX : UINT16_MAX);
 	case STORE_U32:
 		return from_unsigned(field, LOAD(uint32_t), UINT32_MAX);
@@ -182,7 +182,7 @@ void value_set_unknown(const struct field *field, void *data)
 	case STORE_I16:
 	case STORE_I32:
 	case STORE_I64:
-		/* Little or big end: only the sign bit is set. */
+		/* Only the sign bit is set, in either byte order. */
 		smallest = INT64_MIN >> (64 - 8 * field->size);
 		if (field->size == 1)
 			*(int8_t *)at = (int8_t)smallest;

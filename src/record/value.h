@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One field's value taken out of a record, and records made of several parts. */
+/* Values of fields, and records of several parts. */
 #pragma once
 
 #include "record/field.h"
@@ -34,13 +34,13 @@ struct value {
 };
 
 /*
- * A record is made of parts, each of a type of its own: an event's common header, its payload, and whatever a collector
- * appended (a stack, an owner). The shape names the types, the record points at the data; a part may be absent (NULL),
- * and then its fields are unknown.
+ * A record has parts, each with its own type: an event's common header, its payload, and what a collector appended (a
+ * stack, an owner). The shape lists the types, the record points at the data; the fields of an absent part (NULL) are
+ * unknown.
  */
 #define RECORD_PARTS_MAX 8
 
-/* Another name for a field, as it stands above a column. */
+/* Another name of a field: a column heading. */
 struct field_alias {
 	const char *name;
 	const char *field;
@@ -49,14 +49,14 @@ struct field_alias {
 struct shape {
 	unsigned count;
 	const struct record_type *types[RECORD_PARTS_MAX];
-	const struct field_alias *aliases; /* the last one without a name; NULL: none */
+	const struct field_alias *aliases; /* terminated by one without a name; NULL: none */
 };
 
 struct record {
 	const void *parts[RECORD_PARTS_MAX];
 };
 
-/* Where a field is in a record of some shape. */
+/* Position of a field in a record of some shape. */
 struct field_ref {
 	const struct field *field;
 	unsigned part;
@@ -74,9 +74,9 @@ struct field_ref {
 		.parts = {(data) }                                                                                     \
 	}
 
-/* Exact name; or, in any case of letters, without its unit ("LAT" for "lat_ns"), its heading or an alias; -ENOENT. */
+/* Exact name; or, ignoring case, without its unit ("LAT" for "lat_ns"), its heading or an alias; -ENOENT. */
 int shape_find(const struct shape *shape, const char *name, struct field_ref *ret_ref) _must_check_;
-/* Walks all fields: struct field_ref at = {}; while (shape_next(shape, &at)) ... */
+/* Iterates over all fields: struct field_ref at = {}; while (shape_next(shape, &at)) ... */
 bool shape_next(const struct shape *shape, struct field_ref *at);
 
 struct value value_get(const struct field *field, const void *data);
@@ -88,8 +88,8 @@ static inline struct value record_get(const struct record *record, struct field_
 	return data ? value_get(ref.field, data) : (struct value){.class = VALUE_UNKNOWN};
 }
 
-/* Frees frames that are the stack's own, each allocated by itself. */
+/* Frees frames owned by the stack, each allocated separately. */
 void value_free_stack(struct stack *stack);
 
-/* For writing records from text: the value that means unknown. */
+/* Sets the field to its unknown value. */
 void value_set_unknown(const struct field *field, void *data);

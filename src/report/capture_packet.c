@@ -89,7 +89,7 @@ static bool parse_ipv4(struct cursor *cursor, struct ip *ip)
 		return false;
 	header = (size_t)(at[0] & 15) * 4;
 	total = u16_at(at + 2);
-	/* A segmentation offload packet larger than 64 KiB has a total length of 0. */
+	/* A packet captured before segmentation offload may have a total length of 0. */
 	if (total == 0)
 		total = cursor->left;
 	/* Only the first fragment has ports, and its length is not the segment's. */

@@ -35,7 +35,7 @@ static const struct field talker_fields[] = {
 	FIELD(T, port, ID, "port of the service", .zero_is_unknown = true),
 	FIELD(T, connections, COUNT, "connections seen"),
 	FIELD(T, tx_bytes, BYTES, "bytes sent, including retransmissions"),
-	FIELD(T, rx_bytes, BYTES, "received"),
+	FIELD(T, rx_bytes, BYTES, "bytes received"),
 	FIELD(T, retrans, COUNT, "retransmitted segments"),
 	FIELD(T, retrans_bytes, BYTES, "retransmitted bytes", .heading = "retrans_bytes", .hidden = true),
 	FIELD(T, retrans_share, RATIO, "share of retransmitted bytes", .unit = "%"),
@@ -49,7 +49,7 @@ RECORD_TYPE(report_talker_type, "report.talker", struct report_talker, talker_fi
 	    "traffic of a process with a remote host");
 
 static const struct field drop_fields[] = {
-	FIELD(struct report_drop, where, TEXT, "where"),
+	FIELD(struct report_drop, where, TEXT, "place of the drop"),
 	FIELD(struct report_drop, reason, TEXT, "drop reason, or the counter"),
 	FIELD(struct report_drop, count, COUNT, "dropped packets"),
 	FIELD(struct report_drop, rate, RATIO, "per second", .unit = "/s"),
@@ -59,7 +59,7 @@ RECORD_TYPE(report_drop_type, "report.drop", struct report_drop, drop_fields, "d
 #define L struct report_latency
 static const struct field latency_fields[] = {
 	FIELD(L, what, TEXT, "what was measured"),
-	FIELD(L, count, COUNT, "values"),
+	FIELD(L, count, COUNT, "number of values"),
 	FIELD(L, p50_ns, DURATION, "median"),
 	FIELD(L, p95_ns, DURATION, "95th percentile"),
 	FIELD(L, p99_ns, DURATION, "99th percentile"),
@@ -83,15 +83,15 @@ static const struct field point_fields[] = {
 RECORD_TYPE(report_point_type, "report.point", struct report_point, point_fields, "one second of the time line");
 
 static const struct field mark_fields[] = {
-	FIELD(struct report_mark, time_ns, TIME, "when"),
+	FIELD(struct report_mark, time_ns, TIME, "time of the mark"),
 	FIELD(struct report_mark, label, TEXT, "text of the mark"),
 };
 RECORD_TYPE(report_mark_type, "report.mark", struct report_mark, mark_fields, "mark set by the user");
 
 static const struct field change_fields[] = {
-	FIELD(struct report_change, what, TEXT, "figure"),
-	FIELD(struct report_change, before, RATIO, "before"),
-	FIELD(struct report_change, after, RATIO, "after"),
+	FIELD(struct report_change, what, TEXT, "compared figure"),
+	FIELD(struct report_change, before, RATIO, "value before"),
+	FIELD(struct report_change, after, RATIO, "value after"),
 	FIELD(struct report_change, ratio, RATIO, "after divided by before"),
 };
 RECORD_TYPE(report_change_type, "report.change", struct report_change, change_fields, "difference between two reports");
@@ -108,8 +108,8 @@ static const struct field report_fields[] = {
 	FIELD(R, host, TEXT, "host"),
 	FIELD(R, kernel, TEXT, "kernel version"),
 	FIELD(R, command, TEXT, "recording command"),
-	FIELD(R, begin_ns, TIME, "beginning"),
-	FIELD(R, end_ns, TIME, "end"),
+	FIELD(R, begin_ns, TIME, "start of the recording"),
+	FIELD(R, end_ns, TIME, "end of the recording"),
 	FIELD(R, span_ns, DURATION, "length of the recording"),
 	FIELD(R, samples, COUNT, "samples of the host, or packets"),
 	FIELD(R, lost, COUNT, "lost records"),
@@ -118,7 +118,7 @@ static const struct field report_fields[] = {
 	FIELD(R, talkers, LIST, "most bytes first", .element = &report_talker_type),
 	FIELD(R, retransmits, LIST, "most retransmissions first", .element = &report_talker_type),
 	FIELD(R, drops, LIST, "drops", .element = &report_drop_type),
-	FIELD(R, latency, LIST, "distributions", .element = &report_latency_type),
+	FIELD(R, latency, LIST, "latency distributions", .element = &report_latency_type),
 	FIELD(R, series, LIST, "figures of every second", .element = &report_point_type),
 	FIELD(R, unknown, LIST, "limits of this report", .element = &report_text_type),
 };

@@ -78,7 +78,7 @@ static void print_time_line(const struct report_record *report, struct out *out)
 		double from = ((double)stalls[i].begin_ns - (double)report->begin_ns) / span * LINE_WIDTH,
 		       to = from + (double)stalls[i].span_ns / span * LINE_WIDTH;
 
-		/* One that was found at the very end is seen, too. */
+		/* Also show a finding at the very end. */
 		from = fmin(from, LINE_WIDTH - 1);
 
 		buf_add_char(&out->pending, '|');

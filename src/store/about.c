@@ -19,7 +19,7 @@ static const struct field host_fields[] = {
 	FIELD(struct host_record, kernel, TEXT, "kernel version"),
 	FIELD(struct host_record, machine, TEXT, "CPU architecture"),
 	FIELD(struct host_record, boot_id, TEXT, "changes with every boot"),
-	FIELD(struct host_record, cpus, COUNT, "processors"),
+	FIELD(struct host_record, cpus, COUNT, "number of CPUs"),
 	FIELD(struct host_record, utc_offset, COUNT, "offset of local time from UTC, in seconds"),
 };
 RECORD_TYPE(host_type, "host", struct host_record, host_fields, "recorded host");
@@ -38,7 +38,7 @@ static const struct field sample_fields[] = {
 RECORD_TYPE(recorded_sample_type, "sample", struct sample_record, sample_fields, "one sample of the host");
 
 static const struct field attached_fields[] = {
-	FIELD(struct attached_record, time_ns, TIME, "when"),
+	FIELD(struct attached_record, time_ns, TIME, "time of attaching"),
 	FIELD(struct attached_record, event, TEXT, "event"),
 	FIELD(struct attached_record, hook, TEXT, "kernel hook"),
 	FIELD(struct attached_record, reason, TEXT, "why it could not be attached"),
@@ -47,13 +47,13 @@ RECORD_TYPE(attached_type, "attached", struct attached_record, attached_fields, 
 
 static const struct field loss_fields[] = {
 	FIELD(struct loss_record, time_ns, TIME, "time of detection"),
-	FIELD(struct loss_record, source, TEXT, "where"),
+	FIELD(struct loss_record, source, TEXT, "event or table"),
 	FIELD(struct loss_record, count, COUNT, "number of lost records"),
 };
 RECORD_TYPE(loss_type, "loss", struct loss_record, loss_fields, "lost records");
 
 static const struct field mark_fields[] = {
-	FIELD(struct mark_record, time_ns, TIME, "when"),
+	FIELD(struct mark_record, time_ns, TIME, "time of the mark"),
 	FIELD(struct mark_record, label, TEXT, "text of the mark"),
 };
 RECORD_TYPE(mark_type, "mark", struct mark_record, mark_fields, "mark set by the user");
@@ -66,7 +66,7 @@ static const struct field column_fields[] = {
 RECORD_TYPE(column_type, "column", struct column_record, column_fields, "column of a table of the recording");
 
 static const struct field moment_fields[] = {
-	FIELD(struct moment_record, time_ns, TIME, "when"),
+	FIELD(struct moment_record, time_ns, TIME, "time of the record"),
 };
 RECORD_TYPE(moment_type, "moment", struct moment_record, moment_fields, "point in time");
 

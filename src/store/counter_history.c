@@ -27,7 +27,7 @@ char *counter_history_path(void)
 	return home && home[0] == '/' ? xasprintf("%s/.local/state/nest/counters", home) : NULL;
 }
 
-/* Each start of the host has another. */
+/* Changes with every boot. */
 static int read_boot_id(struct buf *id)
 {
 	int r = buf_read_file(id, "/proc/sys/kernel/random/boot_id");
@@ -78,7 +78,7 @@ int counter_history_load(const char *path, struct map *seen, struct why *why)
 		r = read_boot_id(&id);
 	if (r < 0)
 		return why_set(why, r, "cannot read %s: %s", path, strerror(-r));
-	/* One that is damaged is no better than none: the next look is the first. */
+	/* Ignore a damaged file: start without history. */
 	if (!counter_history_parse(text.data, buf_text(&id), seen)) {
 		size_t cap = seen->cap;
 
@@ -142,5 +142,5 @@ int counter_history_save(const char *path, const struct map *seen, uint64_t now_
 		r = files_make_dirs(dir, NULL);
 	if (r == 0)
 		r = write_file(path, &text);
-	return r < 0 ? why_set(why, r, "cannot keep the counters in %s: %s", path, strerror(-r)) : 0;
+	return r < 0 ? why_set(why, r, "cannot save the counters in %s: %s", path, strerror(-r)) : 0;
 }

@@ -181,7 +181,7 @@ int replay_next(struct replay *replay, struct snapshot *snapshot, struct why *wh
 
 /* --- opening --- */
 
-static int tell_missing(const struct recording *recording, const char *name, struct why *why)
+static int fail_missing(const struct recording *recording, const char *name, struct why *why)
 {
 	const char *command = recording_command(recording);
 	_cleanup_buf_ struct buf shown = BUF_INIT(300);
@@ -203,7 +203,7 @@ static int add_stream(struct replay *replay, const struct record_type *type, str
 		if (other->type == type)
 			return 0;
 	if (!recording_has_states(replay->recording, type->name))
-		return tell_missing(replay->recording, type->name, why);
+		return fail_missing(replay->recording, type->name, why);
 	r = rows_open(replay->recording, &request, &stream.rows, why);
 	if (r == 0)
 		vec_push(&replay->streams, stream);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* CSV as RFC 4180 has it: a header of field names, raw numbers, CRLF. Unknown is an empty cell. */
+/* CSV (RFC 4180): a header of field names, raw numbers, CRLF. Unknown is an empty cell. */
 #include "base/text.h"
 #include "view/json.h"
 #include "view/view.h"
@@ -37,7 +37,7 @@ static void add_cell(struct view *view, const struct field *field, const struct 
 	}
 	buf_clear(text);
 	json_add_value(text, field, value);
-	/* JSON quotes names and addresses; a cell needs quotes only for what is in it. */
+	/* Strip the quotes of JSON strings; text_add_csv adds quotes where a cell needs them. */
 	if (text->len >= 2 && text->data[0] == '"')
 		text_add_csv(out, text->data + 1, text->len - 2);
 	else if (value->class == VALUE_STACK || value->class == VALUE_LIST)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Connections as a graph for Graphviz: who talks to whom. An arrow goes from who asked for the connection to who was
- * asked; when both ends of a connection are seen, they are one arrow. Needs records with addresses and ports; programs
- * and bytes are shown where they are known.
+ * Connections as a graph for Graphviz. An arrow goes from client to server; when both ends of a connection are seen,
+ * they are one arrow. Needs records with addresses and ports; process names and bytes are shown where known.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -11,13 +10,13 @@
 #include "view/format.h"
 #include "view/part.h"
 
-/* Beyond that, what comes is counted and not drawn. */
+/* Further connections are counted, not drawn. */
 #define CONNECTIONS_MAX 100000
 #define EDGES_MAX       2000
 
 enum part { LADDR, LPORT, RADDR, RPORT, COMM, ROLE, TX_BYTES, RX_BYTES, PARTS };
 
-/* Seen from the end that asked; where that is unknown, from this host. */
+/* Seen from the client; if the roles are unknown, from this host. */
 struct connection {
 	struct addr client;
 	struct addr server;
@@ -29,7 +28,7 @@ struct connection {
 struct seen {
 	char client_comm[17];
 	char server_comm[17];
-	uint64_t count[2]; /* as told by the client's and by the server's end */
+	uint64_t count[2]; /* as reported by the client's and by the server's end */
 	uint64_t to_server;
 	uint64_t to_client;
 };
@@ -43,7 +42,7 @@ struct edge {
 struct state {
 	struct field_ref refs[PARTS];
 	struct map connections;
-	struct map edges; /* "client\x1fserver" with the words that stand in the picture */
+	struct map edges; /* "client\x1fserver", with the labels of the graph */
 	uint64_t left_out;
 };
 
@@ -77,7 +76,7 @@ static const char *role_of(const struct state *state, const struct record *recor
 	return value.class == VALUE_UINT ? enum_name_find(state->refs[ROLE].field->names, value.uint) : NULL;
 }
 
-/* Control characters have a meaning of their own in what is built of it. */
+/* Control characters are separators in the keys. */
 static void copy_comm(const struct state *state, const struct record *record, char *to, size_t size)
 {
 	struct value value = part_of(state, record, COMM);
@@ -115,7 +114,7 @@ static void note(struct view *view, const struct record *record)
 		return;
 	}
 	copy_comm(state, record, is_server ? seen->server_comm : seen->client_comm, sizeof(seen->client_comm));
-	/* The two ends tell the same bytes; the one that has told more connections counts. */
+	/* Both ends report the same bytes: use the end that reported more connections. */
 	if (++seen->count[is_server] <= seen->count[!is_server])
 		return;
 	seen->to_server += is_server ? rx : tx;
@@ -124,7 +123,7 @@ static void note(struct view *view, const struct record *record)
 
 /* --- drawing ------------------------------------------------------------------------------------------------------ */
 
-/* Within the quotes of Graphviz; a line feed there is the two characters \n. */
+/* Inside Graphviz quotes; \n stands for a line break. */
 static void add_quoted(struct buf *out, const char *text)
 {
 	for (; *text; text++) {
@@ -175,9 +174,9 @@ static void draw_edge(struct view *view, const char *name, const struct edge *ed
 	add_quoted(out, middle + 1);
 	buf_add_format(out, "\" [label=\"%" PRIu64 " connection%s\\n", edge->count, edge->count == 1 ? "" : "s");
 	format_add_bytes(out, (int64_t)edge->to_server);
-	buf_add_text(out, " there, ");
+	buf_add_text(out, " sent, ");
 	format_add_bytes(out, (int64_t)edge->to_client);
-	buf_add_format(out, " back\"%s];", *middle == '\x1e' ? ", dir=none" : "");
+	buf_add_format(out, " received\"%s];", *middle == '\x1e' ? ", dir=none" : "");
 	out_end_line(view->out);
 }
 
@@ -227,7 +226,7 @@ static void end(struct view *view)
 	out_end_line(view->out);
 	draw_edges(view, state);
 	if (state->left_out) {
-		buf_add_format(out, "\tlabel=\"%" PRIu64 " connections more than can be drawn\";", state->left_out);
+		buf_add_format(out, "\tlabel=\"%" PRIu64 " connections not drawn\";", state->left_out);
 		out_end_line(view->out);
 	}
 	buf_add_text(out, "}");
@@ -238,7 +237,7 @@ static void end(struct view *view)
 
 static const struct view_class dot_view = {
 	.name = "dot",
-	.help = "connections as a graph, for dot of Graphviz",
+	.help = "graph of connections for Graphviz (dot)",
 	.all_fields = true,
 	.state_size = sizeof(struct state),
 	.begin = begin,

@@ -10,7 +10,7 @@
 #define ROW    18
 #define TOP    50
 #define LETTER 6.6
-/* Narrower boxes are not drawn but counted in a note. */
+/* Narrower boxes are counted in a note, not drawn. */
 #define NARROW 0.3
 
 void flame_done(struct flame *flame)
@@ -21,7 +21,7 @@ void flame_done(struct flame *flame)
 struct spot {
 	double x, width;
 	unsigned depth;
-	double used; /* by boxes on top of it */
+	double used; /* width used by boxes above it */
 };
 
 struct layout {
@@ -97,10 +97,10 @@ static void add_box(const struct flame *f, const struct layout *l, size_t i, str
 	buf_add_text(out, ": ");
 	add_value(f, box->value, out);
 	if (f->is_difference) {
-		buf_add_text(out, ", the others ");
+		buf_add_text(out, ", others ");
 		add_value(f, box->before, out);
 	}
-	/* What goes from session to session is called for none of them. */
+	/* Time between sessions has no calls. */
 	if (box->count)
 		buf_add_format(out, ", %llu call%s", (unsigned long long)box->count, box->count == 1 ? "" : "s");
 	buf_add_format(out, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"", spot->x, y,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A flame graph: boxes as wide as what they stand for is large, on top of what called them. Differential when there is
- * a second value: the width is the first one's, the colour says how much more (red) or less (blue) it is than the
- * second.
+ * A flame graph: the width of a box is its value, callers are below. Differential when there is a second value: the
+ * width is the first value, the colour shows how much larger (red) or smaller (blue) it is than the second.
  */
 #pragma once
 
@@ -12,8 +11,8 @@
 struct flame_box {
 	uint32_t parent; /* index of a box before it; itself: none */
 	const char *name;
-	uint64_t value;  /* with everything on top of it */
-	uint64_t before; /* of the other side, in the same unit */
+	uint64_t value;  /* including the boxes above it */
+	uint64_t before; /* second value, in the same unit */
 	uint64_t count;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A line for each row that has a stack or a text among its keys: the texts, the program's functions, the kernel's, and
- * how many. Rows are what events were added up to; an event by itself counts once.
+ * One line for each row with a stack or text: the texts, user functions, kernel functions, and the count. Rows are
+ * aggregates of events; a single event counts once.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static void write_record(struct view *view, const struct record *record)
 
 static const struct view_class folded_view = {
 	.name = "folded",
-	.help = "stacks for flame graph programs: texts, functions, and how many",
+	.help = "folded stacks for flame graph programs, with counts",
 	.record = write_record,
 };
 VIEW_CLASS(folded_view);

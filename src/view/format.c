@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "view/format.h"
 
-/* Three significant digits; below a tenth two, so that little is never shown as nothing. */
+/* Three significant digits; two below 0.1, so that small values are not shown as 0. */
 static void add_digits(struct buf *out, double value)
 {
 	double magnitude = fabs(value);
@@ -18,7 +18,7 @@ static void add_digits(struct buf *out, double value)
 	buf_add_format(out, "%.*f", decimals, value);
 }
 
-/* "/s" follows its number closely, "B" after a blank. */
+/* "/s" follows the number directly, "B" after a blank. */
 static void add_unit(struct buf *out, const char *prefix, const char *unit)
 {
 	if (unit[0] && unit[0] != '/')
@@ -65,7 +65,7 @@ void format_add_duration(struct buf *out, int64_t ns)
 	};
 	unsigned scale = 0;
 
-	/* 0.9995 of the next unit would round up to 1000 of this one. */
+	/* From 0.9995 of the next unit, rounding would give 1000 of this one. */
 	for (unsigned i = 1; i < ARRAY_SIZE(scales); i++)
 		if (fabs((double)ns) >= scales[i].least * 0.9995)
 			scale = i;
@@ -262,7 +262,7 @@ void format_add_flags(struct buf *out, const struct field *field, uint64_t bits)
 		buf_add_format(out, out->len > start ? "|0x%" PRIx64 : bits ? "0x%" PRIx64 : "%" PRIu64, bits);
 }
 
-/* A number that counts something. The kind and the unit say what. */
+/* A number of things, defined by kind and unit. */
 static void add_amount(struct buf *out, const struct field *field, double value)
 {
 	const char *unit = field->unit ?: "";
@@ -279,7 +279,7 @@ static void add_amount(struct buf *out, const struct field *field, double value)
 		add_scaled(out, value, unit);
 }
 
-/* As it is written elsewhere: the MTU 1500, a moment to the microsecond, the queue 8001: */
+/* As an administrator types it: MTU 1500, a time to the microsecond, the handle 8001: */
 static void add_exact(struct buf *out, const struct field *field, uint64_t value)
 {
 	if (field->kind == KIND_DURATION)

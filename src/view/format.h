@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Values as people read them: one unit, three significant digits, never an exponent; unknown is "-". Escaped for a
- * terminal. Whatever puts a number before a person goes through here: tables, sentences, pictures, pages.
+ * Values for humans: one unit, three significant digits, never an exponent; unknown is "-". Escaped for a terminal. All
+ * figures go through here: tables, sentences, plots, pages.
  */
 #pragma once
 
@@ -18,21 +18,21 @@ void format_add_bytes(struct buf *out, int64_t bytes);
 void format_add_rate(struct buf *out, double bytes_per_second);
 /* 9999, 12.3k */
 void format_add_count(struct buf *out, int64_t count);
-/* The same of what may have decimals. */
+/* The same with decimals. */
 void format_add_number(struct buf *out, double value);
-/* Of a share of one: 0.5 %, 87 % */
+/* A share (0 to 1) as 0.5 %, 87 % */
 void format_add_share(struct buf *out, double share);
 /* 1 event, 2 events */
 void format_add_plural(struct buf *out, uint64_t count, const char *noun);
 /* 02:13:07.123456 and 02:13:07, local time */
 void format_add_time(struct buf *out, uint64_t ns);
 void format_add_clock(struct buf *out, uint64_t ns);
-/* What stands above a column: the name in capitals, without the unit that the values carry. */
+/* A column's heading: the name in capitals, without the unit, which the values have. */
 void format_add_heading(struct buf *out, const struct field *field);
-/* What a value of the field is: duration, size, share ... */
+/* The kind of the field's values: duration, size, share ... */
 const char *format_kind_name(const struct field *field);
 
-/* Numbers as programs read them; each returns the end of what it wrote. */
+/* Numbers for programs; each returns the end of its output. */
 char *format_put_uint(char *at, uint64_t value);
 char *format_put_int(char *at, int64_t value);
 /* The shortest text that reads back as the same number; at most 32 bytes. Finite values only. */

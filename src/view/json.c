@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * JSON lines. This is the path of every recorded or piped event, so the keys are prepared once and numbers are written
- * without printf; `make bench` shows the rate beside a general JSON library's.
+ * JSON lines. Every piped event takes this path, so keys are prepared once and numbers are written without printf;
+ * `make bench` compares its rate with a general JSON library's.
  */
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* JSON, written as it comes: raw numbers in base units, valid for any input byte. */
+/* Streaming JSON: raw numbers in base units, valid for any input byte. */
 #pragma once
 
 #include "base/buf.h"

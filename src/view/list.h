@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A list of records as a table, where an output is already open. */
+/* A list of records as a table in an open output. */
 #pragma once
 
 #include "base/out.h"

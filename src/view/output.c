@@ -16,12 +16,12 @@ const struct option_spec output_option_table[] = {
 	OPTION(struct output_options, csv, FLAG, "csv", 0, NULL, "comma-separated values: all fields, raw numbers"),
 	OPTION(struct output_options, format, TEXT, "format", 0, "NAME", "output format: table, json, csv"),
 	OPTION(struct output_options, show, NAMES, "show", 0, "FIELD,..",
-	       "these fields as columns, in this order; help lists them"),
+	       "show these fields as columns, in this order; help lists them"),
 	OPTION(struct output_options, where, TEXT, "where", 0, "EXPR",
-	       "only records for which the expression is true; help lists the fields"),
-	OPTION(struct output_options, wide, FLAG, "wide", 'w', NULL, "all columns in full, however wide"),
+	       "show only records that match the expression; help lists the fields"),
+	OPTION(struct output_options, wide, FLAG, "wide", 'w', NULL, "show all columns in full width"),
 	OPTION(struct output_options, numeric, FLAG, "numeric", 'n', NULL,
-	       "addresses and ports as numbers, as they always are: nothing is looked up"),
+	       "show addresses and ports as numbers (always so; for compatibility)"),
 	OPTION(struct output_options, file, TEXT, "output", 'o', "FILE",
 	       "write to this file instead of standard output"),
 	OPTION_END,
@@ -33,9 +33,9 @@ struct output {
 	struct expr *where;
 	struct field_alias *aliases;
 	bool has_records;
-	bool on_screen; /* a picture is being made that takes the place of the last one */
+	bool on_screen; /* drawing a screen that replaces the previous one */
 	uint64_t intervals;
-	bool lent; /* to a command that may write text of its own */
+	bool lent; /* to a command that may write its own text */
 	bool ended;
 };
 
@@ -53,7 +53,7 @@ static int choose_class(const struct output_options *options, const struct view_
 	struct near near = {.word = options->format};
 
 	if (options->json + options->csv + (options->format != NULL) > 1)
-		return why_set(why, -EINVAL, "only one of --json, --csv and --format");
+		return why_set(why, -EINVAL, "--json, --csv and --format exclude each other");
 	*ret_class = view_class_find(options->json ? "json" : options->csv ? "csv" : options->format ?: "table");
 	if (*ret_class)
 		return 0;
@@ -61,7 +61,7 @@ static int choose_class(const struct output_options *options, const struct view_
 		near_consider(&near, (*class)->name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, options->format, strnlen(options->format, 40));
-	return why_set(why, -EINVAL, "--format: there is no format '%s'%s", buf_text(&shown), buf_text(&hint));
+	return why_set(why, -EINVAL, "--format: unknown format '%s'%s", buf_text(&shown), buf_text(&hint));
 }
 
 static int add_named_column(struct view *view, const struct shape *shape, const char *name, struct why *why)
@@ -78,7 +78,7 @@ static int add_named_column(struct view *view, const struct shape *shape, const 
 		near_consider(&near, at.field->name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, name, strnlen(name, 40));
-	return why_set(why, -EINVAL, "--show: there is no field '%s'%s", buf_text(&shown),
+	return why_set(why, -EINVAL, "--show: unknown field '%s'%s", buf_text(&shown),
 		       hint.len ? buf_text(&hint) : ": --show help lists them");
 }
 
@@ -154,10 +154,10 @@ struct help_row {
 
 static const struct field help_fields[] = {
 	FIELD(struct help_row, field, TEXT, "name for --show and --where"),
-	FIELD(struct help_row, kind, TEXT, "what kind of value it has"),
-	FIELD(struct help_row, help, TEXT, "what it is"),
+	FIELD(struct help_row, kind, TEXT, "kind of value"),
+	FIELD(struct help_row, help, TEXT, "meaning"),
 };
-static RECORD_TYPE(help_type, "field", struct help_row, help_fields, "a field that can be shown or filtered by");
+static RECORD_TYPE(help_type, "field", struct help_row, help_fields, "field for --show and --where");
 
 static bool wants_help(const struct output_options *options)
 {
@@ -267,13 +267,13 @@ bool output_record(struct output *output, const struct record *record)
 	return true;
 }
 
-/* --- many at once --- */
+/* --- batches --- */
 
-/* Rows that a thread takes at a time, how many such blocks are written together, and how many threads there may be. */
+/* Rows per block, blocks written together, and the maximum number of threads. */
 #define BLOCK_ROWS 1024
 #define BLOCKS     32
 #define LANES      4
-/* What a row costs, about. */
+/* Approximate cost of a row. */
 #define ROW_NS 400
 
 struct round {
@@ -285,7 +285,7 @@ struct round {
 	struct buf blocks[BLOCKS];
 };
 
-/* What each thread has for itself. */
+/* Per-thread data. */
 struct lane {
 	struct round *round;
 	struct view view;
@@ -339,7 +339,7 @@ static void lane_end(struct lane *lane)
 	free(lane->room);
 }
 
-/* Some of the rows from this one on. Returns the one that is next. */
+/* Writes some of the rows from this one on. Returns the next row. */
 static size_t run_round(struct round *round, struct lane *lanes, unsigned count, size_t from)
 {
 	round->from = from;
@@ -384,7 +384,7 @@ uint64_t output_batch(struct output *output, const struct output_batch *batch)
 	uint64_t shown = 0;
 	size_t i;
 
-	/* Names that are loaded when the first is asked for must be there before threads ask. */
+	/* Load names before the threads start: lazy loading is not thread-safe. */
 	vec_each(&output->view.columns, column)
 		if (column->ref.field->names)
 			(void)enum_names_get(column->ref.field->names);
@@ -452,7 +452,7 @@ static void end_view(struct output *output)
 {
 	bool has_text = output->lent && (output->out.wrote || output->out.pending.len > 0);
 
-	/* The head of an empty table says that nothing was found; below a tree it says nothing. */
+	/* An empty table shows its header; not below other text. */
 	if (!output->ended && output->view.class->end && (output->has_records || !has_text))
 		output->view.class->end(&output->view);
 	output->ended = true;

@@ -27,7 +27,7 @@ void page_end(const struct page *page, struct out *out)
 {
 	size_t n = page->rest_size;
 
-	/* The line's end is written with the line. */
+	/* out_end_line adds the newline. */
 	buf_add(&out->pending, page->rest, n && page->rest[n - 1] == '\n' ? n - 1 : n);
 	out_end_line(out);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* For formats that look for certain fields among the columns, whatever the records are. */
+/* For formats that use certain fields of any record. */
 #pragma once
 
 #include <string.h>
 
 #include "view/view.h"
 
-/* Fills refs with the columns of these names; those that are not there keep no field. */
+/* Fills refs with the columns of these names; missing ones have no field. */
 static inline void view_find_parts(const struct view *view, const char *const *names, unsigned count,
 				   struct field_ref *refs)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The windows of TCP connections over time as SVG: a picture for each connection, with the congestion window, its
- * threshold, what is in flight and what the receiver grants, all in segments, and a mark for each segment sent again.
- * Needs records that have those fields (tcp.probe, tcp.retransmit).
+ * The windows of TCP connections over time as SVG: one plot per connection, with cwnd, ssthresh, data in flight and the
+ * receive window, all in segments, and a mark for each retransmission. Needs records with those fields (tcp.probe,
+ * tcp.retransmit).
  */
 #include <inttypes.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 #include "view/part.h"
 #include "view/svg.h"
 
-/* Memory for as many; what comes later is counted. */
+/* Points kept; later ones are counted. */
 #define POINTS_MAX      300000
 #define CONNECTIONS_MAX 4096
-/* Drawn: those with most points. */
+/* Connections drawn: those with most points. */
 #define PANELS_MAX 8
 
 #define WIDTH      960
@@ -35,7 +35,7 @@ static const struct {
 	[CWND] = {"congestion window", "#1f77b4"},
 	[SSTHRESH] = {"slow start threshold", "#9467bd"},
 	[INFLIGHT] = {"in flight", "#2ca02c"},
-	[WINDOW] = {"receiver's window", "#ff7f0e"},
+	[WINDOW] = {"receive window", "#ff7f0e"},
 };
 
 enum part { TIME, EVENT, LADDR, LPORT, RADDR, RPORT, P_CWND, P_SSTHRESH, P_INFLIGHT, P_WINDOW, P_MSS, PARTS };
@@ -57,7 +57,7 @@ struct panel {
 	uint32_t index;
 	uint32_t points;
 	uint32_t retransmits;
-	float top; /* largest value that is drawn */
+	float top; /* largest value drawn */
 };
 
 struct state {
@@ -138,7 +138,7 @@ static void note(struct view *view, const struct record *record)
 	}
 	panel->points++;
 	panel->retransmits += point.is_retransmit;
-	/* A receiver's window may be far above all others: it does not set the scale. */
+	/* The receive window may be far above the others: it does not set the scale. */
 	for (unsigned i = CWND; i <= INFLIGHT; i++)
 		if (i != SSTHRESH && point.values[i] > panel->top)
 			panel->top = point.values[i];
@@ -167,7 +167,7 @@ static double y_of(const struct scale *scale, float value)
 	return y < scale->top ? scale->top : y;
 }
 
-/* Steps: a value holds until the next one. Of several in the same tenth of a pixel the largest is drawn. */
+/* Steps: a value lasts until the next one. Of several in the same tenth of a pixel, draw the largest. */
 static void draw_line(struct view *view, const struct panel *panel, const struct scale *scale, enum line line)
 {
 	struct state *state = view->state;
@@ -256,7 +256,7 @@ static void draw_panel(struct view *view, const struct panel *panel, unsigned ro
 	addr_format_endpoint(&panel->ends.local, &title);
 	buf_add_text(&title, " to ");
 	addr_format_endpoint(&panel->ends.remote, &title);
-	buf_add_format(&title, ", segments; %" PRIu32 " sent again", panel->retransmits);
+	buf_add_format(&title, ", segments; %" PRIu32 " retransmitted", panel->retransmits);
 	draw_text(view, LEFT, scale.top - 14, "start", buf_text(&title));
 	draw_axes(view, panel, &scale, span);
 	for (unsigned i = 0; i < LINES; i++)
@@ -275,7 +275,7 @@ static void draw_legend(struct view *view, const struct state *state, unsigned p
 		draw_text(view, LEFT + i * 190 + 24, y, "start", lines[i].name);
 	}
 	buf_add_format(out, "<path stroke=\"#d62728\" stroke-width=\"3\" d=\"M%u %.1fv-10\"/>", LEFT + LINES * 190, y);
-	draw_text(view, LEFT + LINES * 190 + 8, y, "start", "sent again");
+	draw_text(view, LEFT + LINES * 190 + 8, y, "start", "retransmission");
 	if (state->panels.count > panels || state->left_out) {
 		char text[96];
 
@@ -320,7 +320,7 @@ static void end(struct view *view)
 
 static const struct view_class plot_view = {
 	.name = "plot",
-	.help = "windows of connections over time, as SVG",
+	.help = "SVG plot of TCP windows over time",
 	.all_fields = true,
 	.state_size = sizeof(struct state),
 	.begin = begin,

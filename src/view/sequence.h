@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A sequence diagram: life lines, and what passes between them from top to bottom. Whoever fills it says what was
- * called; the writers (text, SVG, page, Mermaid, PlantUML) only draw. Loops are frames with a count, never cut.
+ * A sequence diagram: lifelines, and messages between them from top to bottom. The caller adds the calls; the writers
+ * (text, SVG, page, Mermaid, PlantUML) only draw. Loops are frames with a count, never cut.
  */
 #pragma once
 
@@ -12,22 +12,22 @@
 enum sequence_kind {
 	SEQUENCE_CALL,
 	SEQUENCE_RETURN,
-	SEQUENCE_LOOP, /* what follows, up to its end, was there `times` times */
+	SEQUENCE_LOOP, /* the items up to its end occurred `times` times */
 	SEQUENCE_LOOP_END,
 	SEQUENCE_GAP,   /* nothing happened for ns */
 	SEQUENCE_VALUE, /* a value is handed over */
-	SEQUENCE_BOX,   /* what follows, up to its end, is what the picture is about */
+	SEQUENCE_BOX,   /* the items up to its end are the subject of the diagram */
 	SEQUENCE_BOX_END,
 };
 
 struct sequence_item {
 	uint8_t kind;      /* enum sequence_kind */
-	uint32_t from, to; /* life lines */
+	uint32_t from, to; /* lifelines */
 	uint32_t depth;
-	uint32_t times;    /* of a loop; of a call: how often in a row */
-	uint32_t folded;   /* calls inside that are not drawn */
-	uint64_t start_ns; /* since the beginning of the picture */
-	uint64_t ns;       /* how long */
+	uint32_t times;    /* of a loop; of a call: repetitions in a row */
+	uint32_t folded;   /* nested calls not drawn */
+	uint64_t start_ns; /* since the start of the diagram */
+	uint64_t ns;       /* duration */
 	const char *label; /* owned by the diagram */
 };
 
@@ -37,11 +37,11 @@ struct sequence {
 	VEC(char *) lines;
 	VEC(struct sequence_item) items;
 	VEC(char *) texts;
-	uint64_t folded; /* calls that are not drawn, in all */
+	uint64_t folded; /* total of calls not drawn */
 };
 
 void sequence_done(struct sequence *sequence);
-/* A copy that lives as long as the diagram. */
+/* A copy of the text, owned by the diagram. */
 const char *sequence_text(struct sequence *sequence, const char *text);
 
 enum sequence_format { SEQUENCE_AS_TEXT, SEQUENCE_AS_SVG, SEQUENCE_AS_HTML, SEQUENCE_AS_MERMAID, SEQUENCE_AS_PLANTUML };
@@ -51,7 +51,7 @@ extern const char *const sequence_format_names[];
 
 void sequence_write(const struct sequence *sequence, enum sequence_format format, struct out *out);
 
-/* The writers, each in a file of its own. */
+/* The writers, one file each. */
 void sequence_write_text(const struct sequence *sequence, struct out *out);
 void sequence_write_svg(const struct sequence *sequence, struct out *out);
 void sequence_write_html(const struct sequence *sequence, struct out *out);

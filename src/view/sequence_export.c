@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sequence diagrams for programs that draw them: Mermaid and PlantUML. */
+/* Sequence diagrams as Mermaid and PlantUML source. */
 #include "view/format.h"
 #include "view/sequence.h"
 
 typedef void add_name(struct buf *out, const char *text);
 
-/* Mermaid reads a line, gives some characters a meaning and takes the rest for HTML; #NUMBER; is a plain character. */
+/* Some characters are special in Mermaid and the rest is HTML; #NUMBER; is a plain character. */
 static void add_mermaid_name(struct buf *out, const char *text)
 {
 	for (; *text; text++) {
@@ -18,7 +18,7 @@ static void add_mermaid_name(struct buf *out, const char *text)
 	}
 }
 
-/* PlantUML takes two of some characters for underlining and the like (__init__), unless a tilde precedes them. */
+/* In PlantUML some doubled characters are markup (__init__), unless after a tilde. */
 static void add_plantuml_name(struct buf *out, const char *text)
 {
 	for (; *text; text++) {

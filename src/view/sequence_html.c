@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A sequence diagram as a page that needs nothing but itself: zoom, fold, search, hover. */
+/* A sequence diagram as a self-contained HTML page: zoom, fold, search, hover. */
 #include "base/map.h"
 #include "view/page.h"
 #include "view/sequence.h"
@@ -7,7 +7,7 @@
 #define PITCH_MIN 110
 #define PITCH_MAX 230
 
-/* Names are written once: a picture of many calls has few of them. */
+/* Each name is written once: many calls share few names. */
 struct labels {
 	struct map index;
 	VEC(const char *) all;
@@ -36,7 +36,7 @@ static void add_items(const struct sequence *s, struct labels *labels, struct ou
 			       item->from, item->to, item->depth, item->times, item->folded,
 			       (unsigned long long)item->start_ns, (unsigned long long)item->ns,
 			       label_of(labels, item->label ? item->label : ""));
-		/* Long pages leave in pieces. */
+		/* Flush long pages in pieces. */
 		if (i % 256 == 255)
 			out_end_line(out);
 	}

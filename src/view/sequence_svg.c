@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A sequence diagram as a picture. */
+/* A sequence diagram as SVG. */
 #include "base/text.h"
 #include "view/format.h"
 #include "view/sequence.h"
@@ -19,9 +19,9 @@ static void xml_add_text(struct buf *out, const char *text)
 struct picture {
 	const struct sequence *s;
 	struct buf *out;
-	unsigned pitch; /* between life lines */
+	unsigned pitch; /* distance of lifelines */
 	unsigned width, height;
-	unsigned *open; /* by life line: calls that are open there */
+	unsigned *open; /* open calls per lifeline */
 };
 
 static unsigned x_of(const struct picture *p, uint32_t line)
@@ -101,11 +101,11 @@ static void add_arrow(const struct picture *p, const struct sequence_item *item,
 	buf_add_text(p->out, "</text>\n");
 }
 
-/* A frame is as wide as what is in it; it is drawn when it ends, and where it began is kept here. */
+/* A frame is as wide as its content, so it is drawn at its end; this keeps its start. */
 struct frame {
 	size_t row;
 	const struct sequence_item *item;
-	uint32_t first, last; /* life lines */
+	uint32_t first, last; /* lifelines */
 	unsigned right;       /* end of the longest label */
 };
 
@@ -129,7 +129,7 @@ static void add_frame(const struct picture *p, const struct frame *frame, size_t
 		if (frame->item->ns) {
 			buf_add_text(p->out, ", ");
 			format_add_duration(p->out, (int64_t)frame->item->ns);
-			buf_add_text(p->out, " in all");
+			buf_add_text(p->out, " in total");
 		}
 	}
 	buf_add_text(p->out, "</text>\n");
@@ -151,7 +151,7 @@ static void widen(struct frame *frame, uint32_t first, uint32_t last, unsigned r
 	frame->right = max_of(frame->right, right);
 }
 
-/* Those of one kind; boxes are filled, and drawn before everything else. */
+/* The frames of one kind; boxes are filled and drawn first. */
 static void add_frames(const struct picture *p, enum sequence_kind kind)
 {
 	VEC(struct frame) open = {};
@@ -186,7 +186,7 @@ static void add_gap(const struct picture *p, const struct sequence_item *item, s
 	buf_add_text(p->out, " without a call</text>\n");
 }
 
-/* The innermost open call of that life line, which ends: two programs in one picture return each for itself. */
+/* Ends the innermost open call of that lifeline; two programs in one diagram return independently. */
 static size_t take_call(const struct picture *p, size_t *open, size_t *count, uint32_t line)
 {
 	size_t at = *count - 1, found;
@@ -199,7 +199,7 @@ static size_t take_call(const struct picture *p, size_t *open, size_t *count, ui
 	return found;
 }
 
-/* Bars on the life lines, from a call to its return. */
+/* Bars on the lifelines, from a call to its return. */
 static void add_bars(const struct picture *p)
 {
 	VEC(size_t) open = {};
@@ -261,7 +261,7 @@ void sequence_write_svg(const struct sequence *s, struct out *out)
 
 	vec_each(&s->lines, line)
 		p.pitch = max_of(p.pitch, min_of((unsigned)strlen(*line) * LETTER + 24, (unsigned)LINE_MAX));
-	/* Labels of the last life line need room at the right. */
+	/* Room at the right for the labels of the last lifeline. */
 	p.width = LEFT * 2 + p.pitch * (unsigned)lines + 160;
 	p.height = TOP + (unsigned)(s->items.count + 2) * ROW;
 	p.open = xzalloc(lines * sizeof(*p.open));

@@ -4,14 +4,14 @@
 #include "view/format.h"
 #include "view/sequence.h"
 
-/* Life lines stand close together and have letters for names: a terminal is narrow. */
+/* Lifelines are close together and named by letters: a terminal is narrow. */
 #define COLUMN 5
 
 struct canvas {
 	const struct sequence *s;
 	struct out *out;
-	size_t column; /* width of one life line */
-	char *line;    /* of the row that is being drawn */
+	size_t column; /* width of one lifeline */
+	char *line;    /* the current row */
 	size_t width;
 };
 
@@ -33,7 +33,7 @@ static void put(struct canvas *c, size_t at, const char *text)
 		c->line[at + i] = text[i];
 }
 
-/* With whatever does not fit behind the picture. */
+/* Labels that do not fit go after the diagram. */
 static void end_row(struct canvas *c, const char *behind)
 {
 	size_t n = c->width;
@@ -132,7 +132,7 @@ static void draw_item(struct canvas *c, const struct sequence_item *item)
 		if (item->ns) {
 			buf_add_text(&label, ", ");
 			format_add_duration(&label, (int64_t)item->ns);
-			buf_add_text(&label, " in all");
+			buf_add_text(&label, " in total");
 		}
 		break;
 	case SEQUENCE_LOOP_END:

@@ -39,7 +39,7 @@ static void begin(struct buf *out, double height, const char *label)
 	buf_add_format(out, "<svg viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"%s\">", SVG_WIDTH, height, label);
 }
 
-/* Seconds between two times on the axis: what clocks count in. */
+/* Seconds between two ticks of a time axis. */
 static uint64_t time_step(uint64_t span_ns)
 {
 	static const uint64_t steps[] = {1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200};
@@ -154,7 +154,7 @@ void svg_add_lines(struct buf *out, const struct svg_times *times, const struct 
 	buf_add_text(out, "</svg>\n");
 }
 
-/* Inside the bar where it fits, else beside it, where there is room. */
+/* Inside the bar if it fits, else beside it on the side with room. */
 static void add_label_place(struct buf *out, double from, double to, double y, size_t letters)
 {
 	double width = 6.6 * (double)letters;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Plots as SVG inside a page. Colours come from the page's style: classes s1, s2 ... for series, axis and grid. */
+/* SVG plots inside a page. The page's style sets the colours: classes s1, s2 ... for series, axis and grid. */
 #pragma once
 
 #include "base/buf.h"
 #include "record/field.h"
 
 #define SVG_WIDTH 900
-#define SVG_LEFT  72 /* where the plot begins; the same for all, so that times stand below each other */
+#define SVG_LEFT  72 /* left edge; the same for all plots, so that times line up */
 
-/* Between two ticks of an axis: 1, 2 or 5 and zeros, not less than this. */
+/* Distance of two ticks: 1, 2 or 5 times a power of ten, at least this. */
 double svg_round_step(double least);
 
 struct svg_series {
 	const char *name;
-	const double *values; /* one for each time; NaN: unknown */
+	const double *values; /* one per time; NaN: unknown */
 };
 
 struct svg_times {
@@ -22,15 +22,15 @@ struct svg_times {
 	uint64_t begin_ns, end_ns;
 };
 
-/* Lines over time; values are shown as sizes, durations or numbers, by the field's kind; with a unit, as rates. */
+/* Lines over time; the field's kind selects sizes, durations or numbers; with a unit, rates. */
 void svg_add_lines(struct buf *out, const struct svg_times *times, const struct svg_series *series, size_t count,
 		   const struct field *like);
 
-/* A bar for something that lasted. */
+/* A bar for a period of time. */
 struct svg_bar {
 	uint64_t begin_ns, end_ns;
 	const char *label;
-	const char *title; /* shown when pointed at */
+	const char *title; /* tooltip */
 	unsigned series;   /* colour */
 };
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The text table. The first rows are held back until something flushes or enough have come, so that the widths are
- * those of real values; columns of a stream are also as wide as values of their kind usually are, where there is room.
- * A later value of a stream that is wider makes its column wider for good where the line has room for it, else it
- * pushes what follows. On a terminal that is too narrow, long text is shortened first, then columns at the right end
- * are left out and counted below the table.
+ * The text table. The first rows are buffered until a flush or until there are enough, so that the widths fit real
+ * values; columns of a stream are also as wide as usual values of their kind, where there is room. A wider value later
+ * in a stream widens its column for good where the line has room, else it shifts the rest of the row. On a narrow
+ * terminal long text is shortened first, then columns at the right are omitted and counted below the table.
  */
 #include "base/text.h"
 #include "view/format.h"
@@ -12,11 +11,11 @@
 
 #define HELD_ROWS_MAX  200
 #define TEXT_WIDTH_MIN 10
-#define GROWN_MAX      40 /* where the line has no end, one long text shall not widen all rows after it */
+#define GROWN_MAX      40 /* without a line width, one long text must not widen all later rows */
 
 struct state {
 	VEC(size_t) widths;
-	VEC(char *) cells; /* of the rows held back */
+	VEC(char *) cells; /* of the buffered rows */
 	size_t held;
 	size_t shown; /* columns that fit */
 };
@@ -41,7 +40,7 @@ static bool to_the_right(const struct field *field)
 	}
 }
 
-/* Numbers and addresses are as wide as they are long. */
+/* ASCII only: width equals length. */
 static bool is_plain(const struct field *field)
 {
 	return to_the_right(field) || field->kind == KIND_ADDR;
@@ -65,7 +64,7 @@ static size_t longest_name(struct enum_names *names)
 	return longest;
 }
 
-/* As wide as most values of the field are. */
+/* The usual width of the field's values. */
 static size_t usual_width(const struct field *field)
 {
 	switch (field->kind) {
@@ -89,7 +88,7 @@ static size_t usual_width(const struct field *field)
 	}
 }
 
-/* As much of what was written from `start` on as fits into the columns, with a mark where some is missing. */
+/* Truncates the text from `start` on to the columns, with a mark at the end. */
 static void cut(struct view *view, size_t start, size_t columns)
 {
 	struct buf *out = &view->out->pending;
@@ -113,7 +112,7 @@ static void cut(struct view *view, size_t start, size_t columns)
 	buf_add_text(out, view->out->utf8 ? "\u2026" : ">");
 }
 
-/* Moves what was written from `start` on to the right. */
+/* Moves the text from `start` on to the right. */
 static void move_right(struct buf *out, size_t start, size_t columns)
 {
 	size_t n = out->len - start;
@@ -141,7 +140,7 @@ static size_t spare_width(const struct view *view)
 	return view->out->width > total ? view->out->width - total : 0;
 }
 
-/* The widest text gives way first, one column at a time; then the columns at the end. */
+/* Shrinks the widest text first, one column at a time, then drops columns at the right. */
 static void fit(struct view *view)
 {
 	struct state *state = view->state;
@@ -162,7 +161,7 @@ static void fit(struct view *view)
 		state->shown--;
 }
 
-/* Rows are still to come: what they will need is taken now, where there is room for it. */
+/* More rows will come: reserve their usual width now, where there is room. */
 static void grow(struct view *view)
 {
 	struct state *state = view->state;
@@ -208,13 +207,13 @@ static void add_value(struct buf *out, const struct view_column *column, const s
 	}
 }
 
-/* Of a row: a record, or cells that are text already. */
+/* A row: a record, or cells of text. */
 struct row {
 	const struct record *record;
 	char *const *cells;
 };
 
-/* A column that turns out too narrow is wider from now on, unless the line has no room for that. */
+/* Widens a column that is too narrow, if the line has room. */
 static void widen(struct view *view, size_t column, size_t wide)
 {
 	struct state *state = view->state;
@@ -225,7 +224,7 @@ static void widen(struct view *view, size_t column, size_t wide)
 		*width = wide;
 }
 
-/* Returns the width of the row. What is too wide uses up the blanks of the columns behind it. */
+/* Returns the width of the row. A value that is too wide uses the blanks of the columns after it. */
 static size_t add_row(struct view *view, const struct row *row, bool shorten)
 {
 	struct state *state = view->state;
@@ -363,7 +362,7 @@ static void tell_hidden(struct view *view)
 	out_end_line(view->out);
 }
 
-/* What comes now is another table of the same columns. */
+/* Starts another table of the same columns. */
 static void again(struct view *view)
 {
 	flush(view);
@@ -375,7 +374,7 @@ static void end(struct view *view)
 	struct state *state = view->state;
 
 	if (!view->settled && view->columns.count > 0)
-		lay_out(view); /* a table without rows still says what it would show */
+		lay_out(view); /* a table without rows still shows its header */
 	flush(view);
 	tell_hidden(view);
 	vec_done(&state->cells);

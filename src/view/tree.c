@@ -88,7 +88,7 @@ static void print_children(const struct tree_node *node, struct out *out, const 
 		bool last = i + 1 == node->children.count;
 		const struct tree_node *child = node->children.items[i];
 		_cleanup_free_ char *below = xasprintf("%s%s", prefix, last ? branches->blank : branches->pass);
-		/* Folded lines of a node keep the line down to its children. */
+		/* Wrapped lines of a node keep the line to its children. */
 		_cleanup_free_ char *folded = xasprintf("%s%s", below, child->children.count ? branches->pass : "   ");
 
 		buf_add_format(&out->pending, "%s%s", prefix, last ? branches->last : branches->middle);

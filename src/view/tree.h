@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A tree of lines: a caller adds nodes top-down, the view draws branches and folds lines to the terminal's width. */
+/* A tree of lines: the caller adds nodes top-down, the view draws branches and wraps lines to the terminal's width. */
 #pragma once
 
 #include "base/out.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Each record as a block of lines: a field, its value, and what it means. What is not known is left out. */
+/* Each record as a block of lines: field, value, meaning. Unknown fields are omitted. */
 #include "base/text.h"
 #include "view/format.h"
 #include "view/view.h"
@@ -34,7 +34,7 @@ static void write_record(struct view *view, const struct record *record)
 
 static const struct view_class words_view = {
 	.name = "words",
-	.help = "a block for each record: every field that is known, with what it means",
+	.help = "one block per record: every known field with its meaning",
 	.all_fields = true,
 	.state_size = sizeof(struct state),
 	.record = write_record,

@@ -140,7 +140,7 @@ is "$(ours reset 'sorted(s["cause"] for s in r["stalls"])')" \
 like "$("$nest" report "$room/loss.pcap")" 'Top talkers' 'the text'
 ok 'a page' "$nest" report "$room/loss.pcap" --html "$room/page.html"
 head -c 5000 "$room/loss.pcap" >"$room/cut.pcap"
-like "$("$nest" report "$room/cut.pcap")" 'damaged or truncated' 'a file that is cut off is read as far as it goes'
+like "$("$nest" report "$room/cut.pcap")" 'damaged or truncated' 'a truncated file is read as far as it goes'
 head -c 30 "$room/loss.pcap" >"$room/none.pcap"
 "$nest" report "$room/none.pcap" >/dev/null 2>"$room/err"
 is "$?" 5 'one without packets is refused'

@@ -127,7 +127,7 @@ because: b
 END
 "$nest" diagnose --rules "$room/rules" >/dev/null 2>"$room/err"
 is "$?" 2 'a wrong rule is refused'
-like "$(cat "$room/err")" 'bad\.rules:3: there is no field' 'with file, line and reason'
+like "$(cat "$room/err")" 'bad\.rules:3: unknown field' 'with file, line and reason'
 cat >"$room/rules/bad.rules" <<'END'
 rule always
 about: listener

@@ -102,7 +102,7 @@ is "$(cat "$room/dot")" True 'a graph of the modules'
 # What is not there.
 "$nest" export demo:healthy --to pcapng -o "$room/none.pcapng" 2>"$room/err"
 is "$?" 5 'no packets'
-like "$(cat "$room/err")" 'no packets in the recording' 'are told'
+like "$(cat "$room/err")" 'no packets in the recording' 'are reported'
 "$nest" export demo:healthy --to folded 2>"$room/err"
 is "$?" 5 'no stacks'
 "$nest" export demo:healthy --to csv 2>"$room/err"

@@ -279,7 +279,7 @@ TEST(mistakes_are_named)
 		struct aggregate_spec spec;
 		const char *says;
 	} cases[] = {
-		{{.kind = AGGREGATE_SUM, .value = "bites"}, "there is no field 'bites'"},
+		{{.kind = AGGREGATE_SUM, .value = "bites"}, "unknown field 'bites'"},
 		{{.kind = AGGREGATE_SUM, .value = "comm"}, "not a number"},
 		{{.kind = AGGREGATE_COUNT, .by = {1, keys}}, "did you mean comm"},
 		{{.kind = AGGREGATE_LHIST, .value = "bytes", .last = 1000, .step = 1}, "steps between"},

@@ -65,7 +65,7 @@ TEST(the_cap_counts_bytes_without_the_nul)
 	CHECK_EQ_TEXT(buf_text(&b), "12345678");
 }
 
-/* What does not fit as a whole is left out as a whole. */
+/* A piece that does not fit is omitted as a whole. */
 TEST(a_piece_beyond_the_cap_is_left_out)
 {
 	_cleanup_buf_ struct buf b = BUF_INIT(8);
@@ -76,7 +76,7 @@ TEST(a_piece_beyond_the_cap_is_left_out)
 	CHECK_EQ_TEXT(buf_text(&b), "12345");
 }
 
-/* A reader of the result must never see a text with a hole in it. */
+/* The result must never be a text with a gap. */
 TEST(after_the_cap_nothing_more_is_added)
 {
 	for (int kind = 0; kind < 4; kind++) {
@@ -173,7 +173,7 @@ TEST(no_cap_given_means_the_default)
 	CHECK(b.over);
 }
 
-/* Random pieces against plain memory of the same content. */
+/* Random pieces, compared with plain memory. */
 TEST(agrees_with_a_model)
 {
 	_cleanup_buf_ struct buf b = BUF_INIT(100000);

@@ -19,7 +19,7 @@ TEST(every_cause_has_a_step)
 		unsigned step = checklist_step_of(&finding);
 
 		CHECK(step < CHECKLIST_STEPS);
-		/* The first step is also where an unknown layer would go. */
+		/* An unknown layer would also go to the first step. */
 		CHECK(step > 0 || strcmp((*cause)->name, "tcp-memory") == 0);
 		steps[step]++;
 	}

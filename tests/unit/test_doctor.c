@@ -16,7 +16,7 @@ static void add(struct check_list *list, const char *group, const char *name, en
 	check_advise(check, "something", "somehow");
 }
 
-/* What doctor_print writes, without colours and as wide as it takes. */
+/* Output of doctor_print, without colours and width limit. */
 static const char *printed(const struct check_list *list, bool unfolded)
 {
 	static char text[16384];
@@ -67,7 +67,7 @@ TEST(texts_are_cut_between_characters)
 	struct check *check = check_add(&list, "g", "long");
 	char text[1000];
 
-	/* Two bytes a character, so that one of them would be cut in the middle: the member has an even size. */
+	/* Two bytes per character, so that one would be cut in the middle: the member has an even size. */
 	for (size_t i = 0; i + 2 < sizeof(text); i += 2)
 		memcpy(text + i, "\xc3\xa4", 3);
 	check_result(check, CHECK_OK, "%s", text);
@@ -153,7 +153,7 @@ TEST(tree_tells_one_answer_once)
 	add(&list, "g", "c", CHECK_MISSING, "EPERM");
 	CHECK_HAS_TEXT(printed(&list, false), "|- missing a, c: EPERM\n|  |- without them: something\n");
 	CHECK_HAS_TEXT(printed(&list, true), "|- missing a: EPERM\n");
-	/* What is lost differs: then it is told for each. */
+	/* Different losses are listed separately. */
 	snprintf(list.checks.items[2].without, sizeof(list.checks.items[2].without), "more");
 	CHECK_HAS_TEXT(
 		printed(&list, false),
@@ -184,7 +184,7 @@ TEST(tree_takes_any_state)
 	CHECK_HAS_TEXT(printed(&list, false), "others 1 unknown\n`- unknown odd: from a later version\n");
 }
 
-/* As whoever runs the tests: all groups answer, every name once, in words, with advice where it is needed. */
+/* As the user who runs the tests: every group has results, every name occurs once, with advice where needed. */
 TEST(looking_answers_everything)
 {
 	static const char *const groups[] = {"kernel",     "programs", "data",   "tracepoints",
@@ -204,7 +204,7 @@ TEST(looking_answers_everything)
 		CHECK(check_find(&list, check->check) == check);
 		for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
 			counts[g] += strcmp(check->group, groups[g]) == 0;
-		/* Nothing was cut. */
+		/* Nothing is truncated. */
 		CHECK(strlen(check->detail) < sizeof(check->detail) - 1 && strlen(check->how) < sizeof(check->how) - 1);
 		CHECK(strlen(check->without) < sizeof(check->without) - 1);
 	}

@@ -160,7 +160,7 @@ TEST(unknown_is_neither_true_nor_false)
 	CHECK_EQ_INT(eval("pid", &s), TRUTH_UNKNOWN);
 	CHECK_EQ_INT(eval("lat > 0ns", &s), TRUTH_UNKNOWN);
 	CHECK_EQ_INT(eval("pid in (1, 2)", &s), TRUTH_UNKNOWN);
-	/* What decides, decides. */
+	/* A deciding side makes the other one irrelevant. */
 	CHECK_EQ_INT(eval("pid == 1 and comm == x", &s), TRUTH_NO);
 	CHECK_EQ_INT(eval("comm == x and pid == 1", &s), TRUTH_NO);
 	CHECK_EQ_INT(eval("pid == 1 or comm == nginx", &s), TRUTH_YES);
@@ -181,11 +181,11 @@ TEST(whether_something_is_known_is_always_known)
 	CHECK_EQ_INT(eval("pid is unknown", &s), TRUTH_YES);
 	CHECK_EQ_INT(eval("not pid is unknown", &s), TRUTH_NO);
 	CHECK_EQ_INT(eval("pid == 1 or pid is unknown", &s), TRUTH_YES);
-	/* A name that happens to be that word. */
+	/* A value equal to the keyword. */
 	CHECK_EQ_INT(eval("comm == is", &s), TRUTH_NO);
 }
 
-/* The three values of a, b and c in all combinations, against tables written out. */
+/* All combinations of the three values of a, b and c, compared with truth tables. */
 TEST(three_valued_tables)
 {
 	static const char *const words[] = {"delta == 1", "delta == 0", "pid == 1"}; /* no, yes, unknown */
@@ -222,9 +222,9 @@ TEST(and_binds_closer_than_or)
 TEST(mistakes_are_pointed_at)
 {
 	CHECK_EQ_TEXT(refuse("rprt == 443"),
-		      "there is no field 'rprt'; did you mean rport or lport?\n  rprt == 443\n  ^~~~");
+		      "unknown field 'rprt'; did you mean rport or lport?\n  rprt == 443\n  ^~~~");
 	CHECK_EQ_TEXT(refuse("pid == 1 and comn ~ x"),
-		      "there is no field 'comn'; did you mean comm?\n  pid == 1 and comn ~ x\n               ^~~~");
+		      "unknown field 'comn'; did you mean comm?\n  pid == 1 and comn ~ x\n               ^~~~");
 	CHECK_HAS_TEXT(refuse("pid == 12abc"), "'12abc' is not a number");
 	CHECK_HAS_TEXT(refuse("lat > 10parsec"), "a duration such as 10ms");
 	CHECK_HAS_TEXT(refuse("laddr == 10.0.0.0/33"), "an address or prefix");
@@ -232,30 +232,30 @@ TEST(mistakes_are_pointed_at)
 	CHECK_HAS_TEXT(refuse("state == ESTABLISHD"), "did you mean ESTABLISHED?");
 	CHECK_HAS_TEXT(refuse("state == establishd"), "did you mean ESTABLISHED?");
 	CHECK_HAS_TEXT(refuse("share == lots"), "0.05 or 5%");
-	CHECK_HAS_TEXT(refuse("pid ~ 4*"), "is no text");
+	CHECK_HAS_TEXT(refuse("pid ~ 4*"), "is not text");
 	CHECK_HAS_TEXT(refuse("laddr < 10.0.0.1"), "has no order");
-	CHECK_HAS_TEXT(refuse("state > 1"), "not an amount");
+	CHECK_HAS_TEXT(refuse("state > 1"), "has named values, which have no order");
 	CHECK_HAS_TEXT(refuse("lat > bytes"), "different kinds");
-	CHECK_HAS_TEXT(refuse("hist == 1"), "stand alone");
+	CHECK_HAS_TEXT(refuse("hist == 1"), "is a list: it cannot be compared");
 	CHECK_HAS_TEXT(refuse("peer == 1.2.3.4:70000"), "an endpoint");
 }
 
 TEST(syntax_errors)
 {
-	CHECK_HAS_TEXT(refuse(""), "ends where a field should follow");
-	CHECK_HAS_TEXT(refuse("   "), "ends where a field");
-	CHECK_HAS_TEXT(refuse("pid =="), "ends where a value should follow");
-	CHECK_HAS_TEXT(refuse("(pid == 1"), "never closed");
+	CHECK_HAS_TEXT(refuse(""), "unexpected end of the expression: expected a field");
+	CHECK_HAS_TEXT(refuse("   "), "unexpected end of the expression: expected a field");
+	CHECK_HAS_TEXT(refuse("pid =="), "unexpected end of the expression: expected a value");
+	CHECK_HAS_TEXT(refuse("(pid == 1"), "unclosed parenthesis");
 	CHECK_HAS_TEXT(refuse("pid == 1)"), "'and' or 'or'");
 	CHECK_HAS_TEXT(refuse("pid == 1 pid == 2"), "'and' or 'or'");
-	CHECK_HAS_TEXT(refuse("pid in (1, )"), "a value should stand here");
+	CHECK_HAS_TEXT(refuse("pid in (1, )"), "expected a value");
 	CHECK_HAS_TEXT(refuse("pid in (1 2)"), "a comma or a closing");
-	CHECK_HAS_TEXT(refuse("pid in ()"), "a value should stand here");
-	CHECK_HAS_TEXT(refuse("comm == \"x"), "quote is never closed");
-	CHECK_HAS_TEXT(refuse("pid == 1 & comm == x"), "no meaning");
-	CHECK_HAS_TEXT(refuse("and"), "a field should stand here");
-	CHECK_HAS_TEXT(refuse("== 1"), "a field should stand here");
-	CHECK_HAS_TEXT(refuse("pid == == 1"), "a value should stand here");
+	CHECK_HAS_TEXT(refuse("pid in ()"), "expected a value");
+	CHECK_HAS_TEXT(refuse("comm == \"x"), "unclosed quote");
+	CHECK_HAS_TEXT(refuse("pid == 1 & comm == x"), "unexpected character");
+	CHECK_HAS_TEXT(refuse("and"), "expected a field");
+	CHECK_HAS_TEXT(refuse("== 1"), "expected a field");
+	CHECK_HAS_TEXT(refuse("pid == == 1"), "expected a value");
 }
 
 TEST(hostile_sizes_are_refused)
@@ -318,7 +318,7 @@ TEST(alternatives_share_a_clause)
 	CHECK(complete);
 	CHECK_EQ_UINT(terms[0].clause, terms[1].clause);
 	CHECK(terms[1].clause != terms[2].clause);
-	/* A field alone is one that is not zero. */
+	/* A field alone means "not zero". */
 	CHECK_EQ_INT(terms[2].op, EXPR_NE);
 	CHECK_EQ_INT((int64_t)terms[2].literals[0].integer, 0);
 }

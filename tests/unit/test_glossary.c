@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The words that nest explain knows: found in every spelling, and none of this kernel's drop reasons is missing. */
+/* The terms of nest explain: found in every spelling, and complete for this kernel's drop reasons. */
 #include "unit.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ TEST(every_drop_reason_of_this_kernel_has_a_text)
 	for (size_t i = 0; i < names->count; i++) {
 		const char *name = names->items[i].name;
 
-		/* The end of the enumeration and the mask of other subsystems are no reasons. */
+		/* The end of the enum and the mask of subsystems are not reasons. */
 		if (strcmp(name, "MAX") == 0 || strstr(name, "SUBSYS_MASK"))
 			continue;
 		unit_note("%s", name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Answers out of type information: against libbpf's, of types made for the test and of the running kernel. */
+/* Lookups in BTF compared with libbpf's, for types built by the test and for the running kernel. */
 #include <bpf/btf.h>
 #include <stddef.h>
 
@@ -100,7 +100,7 @@ TEST(paths_bit_fields_and_what_a_kernel_may_lack)
 	btf__free(btf);
 }
 
-/* Cut anywhere, or with any byte changed, it gives an answer or a refusal; a sanitizer would tell of more. */
+/* Truncated anywhere or with any byte changed, it gives an answer or an error; sanitizers report anything else. */
 TEST(broken_information)
 {
 	struct layout_question questions[] = {{"outer", "deep"}, {"hello", NULL}};

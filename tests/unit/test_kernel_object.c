@@ -65,7 +65,7 @@ TEST(gist_that_does_not_fit)
 
 static libbpf_print_fn_t speak_to;
 
-/* As libbpf would. */
+/* Like libbpf's print callback. */
 static void speak(enum libbpf_print_level level, const char *format, ...)
 {
 	va_list args;
@@ -87,7 +87,7 @@ TEST(words_are_kept_up_to_a_limit)
 	speak(LIBBPF_INFO, "libbpf: %s", "only an information\n");
 	speak(LIBBPF_DEBUG, "%s", "\n\n");
 	CHECK_EQ_TEXT(libbpf_words_gist(), "too large");
-	/* A verifier's log in one piece, far larger than what is kept: its last lines carry the reason. */
+	/* A verifier log in one piece, far larger than the buffer: its last lines hold the reason. */
 	memset(log, 'x', 299999);
 	log[299999] = '\0';
 	for (size_t i = 80; i < 299999; i += 80)
@@ -114,7 +114,7 @@ TEST(object_that_is_not_there)
 	kernel_object_close(NULL);
 }
 
-/* Opening needs neither privileges nor a kernel that has BPF. */
+/* Opening needs neither privileges nor a kernel with BPF. */
 TEST(object_opened)
 {
 	_cleanup_object_ struct kernel_object *object = NULL;
@@ -142,7 +142,7 @@ TEST(object_opened)
 	CHECK_ERR(kernel_object_variable(object, "nosuch", 4, (void **)&tgid), -ENOENT);
 }
 
-/* What was chosen is the same as in the whole object; what was not is gone, unless it shares a section. */
+/* Chosen programs are the same as in the whole object; others are gone, unless they share a section. */
 TEST(object_opened_with_what_was_chosen)
 {
 	_cleanup_object_ struct kernel_object *whole = NULL, *part = NULL;
@@ -182,7 +182,7 @@ TEST(choosing_what_is_not_there_is_told_when_it_is_opened)
 	CHECK_HAS_TEXT(why.text, "nosuch");
 }
 
-/* A probe whose program is not in its object would look like a kernel that lacks it. */
+/* A probe whose program is missing in its object would look like a kernel without support. */
 TEST(every_probe_has_its_program)
 {
 	for (size_t i = 0; i < probe_kind_count; i++) {
@@ -213,7 +213,7 @@ TEST(capability_words)
 	CHECK_EQ_TEXT(text, "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN");
 	capability_setcap(CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON), text, sizeof(text));
 	CHECK_EQ_TEXT(text, "cap_bpf,cap_perfmon");
-	/* Too long for the room: cut, never beyond it. */
+	/* Too long for the buffer: truncated. */
 	capability_names(UINT64_MAX, text, 10);
 	CHECK(strlen(text) < 10);
 }

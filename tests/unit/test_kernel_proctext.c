@@ -31,9 +31,9 @@ TEST(configuration)
 	CHECK_EQ_INT(proctext_config(text, "CONFIG_KPROBES"), CONFIG_OFF);
 	CHECK_EQ_INT(proctext_config(text, "CONFIG_HZ"), CONFIG_ON);
 	CHECK_EQ_INT(proctext_config(text, "CONFIG_OLD"), CONFIG_OFF);
-	/* Named nowhere: what it depends on is off. */
+	/* Not listed: a dependency is off. */
 	CHECK_EQ_INT(proctext_config(text, "CONFIG_FPROBE"), CONFIG_OFF);
-	/* The beginning of another option's name is not that option. */
+	/* A prefix of another option's name is not that option. */
 	CHECK_EQ_INT(proctext_config(text, "CONFIG_BP"), CONFIG_OFF);
 	CHECK_EQ_INT(proctext_config(text, "CONFIG_CUT"), CONFIG_OFF);
 }
@@ -69,7 +69,7 @@ TEST(mount_paths_with_blanks)
 
 	CHECK_OK(proctext_cgroup2_mount("1 2 0:1 / /a\\040b\\134c rw - cgroup2 x rw\n", path, sizeof(path)));
 	CHECK_EQ_TEXT(path, "/a b\\c");
-	/* A path that ends in the middle of an escape stays as it is. */
+	/* A path that ends in the middle of an escape is unchanged. */
 	CHECK_OK(proctext_cgroup2_mount("1 2 0:1 / /a\\04 rw - cgroup2 x rw\n", path, sizeof(path)));
 	CHECK_EQ_TEXT(path, "/a\\04");
 	CHECK_OK(proctext_cgroup2_mount("1 2 0:1 / /a\\999 rw - cgroup2 x rw\n", path, sizeof(path)));
@@ -81,7 +81,7 @@ TEST(mounts_that_do_not_fit)
 	char path[8], controllers[6];
 
 	CHECK_ERR(proctext_cgroup2_mount(mountinfo, path, sizeof(path)), -E2BIG);
-	/* Those that fit are told, none is cut. */
+	/* Only whole names that fit. */
 	proctext_cgroup1_controllers(mountinfo, controllers, sizeof(controllers));
 	CHECK_EQ_TEXT(controllers, "cpu");
 }
@@ -110,7 +110,7 @@ TEST(mounts_of_nonsense)
 	}
 }
 
-/* Every beginning of a good text is a bad text that must not be read past its end. */
+/* No prefix of a valid text may be read past its end. */
 TEST(cut_texts)
 {
 	for (size_t n = 0; n < sizeof(mountinfo); n++) {
@@ -160,7 +160,7 @@ TEST(symbols)
 {
 	CHECK_EQ_INT(proctext_kallsyms_shown("0000000000000000 A fixed\nffffffff81000000 T _text\n"), 1);
 	CHECK_EQ_INT(proctext_kallsyms_shown("0000000000000000 A fixed\n0000000000000000 T _text\n"), 0);
-	/* The last line may be cut; a line that is no symbol does not count. */
+	/* The last line may be truncated; a line without a symbol does not count. */
 	CHECK_EQ_INT(proctext_kallsyms_shown("0000000000000000 A fixed\nffffffff81"), 0);
 	CHECK_ERR(proctext_kallsyms_shown(""), -ENODATA);
 	CHECK_ERR(proctext_kallsyms_shown("ffffffff81000000"), -ENODATA);
@@ -235,7 +235,7 @@ TEST(releases)
 	CHECK(proctext_release("6.9") < proctext_release("6.10"));
 }
 
-/* Bytes that no kernel writes: nothing is read or written out of bounds, which the sanitizers see. */
+/* Random bytes: no access out of bounds, as sanitizers check. */
 TEST(random_bytes)
 {
 	static const char alphabet[] = "0123456789 \n:/-=[]\\,cgroup2CONFIG_avg10somefT";

@@ -9,7 +9,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* What the callbacks of a test share. */
+/* Shared by the callbacks of a test. */
 struct state {
 	struct loop *loop;
 	struct loop_source *source, *other;
@@ -113,7 +113,7 @@ static void oversleep(void *context, uint64_t expirations)
 		;
 }
 
-/* A slow callback learns how many ticks it missed instead of being called for each. */
+/* A slow callback gets the number of missed ticks instead of a call for each. */
 TEST(missed_ticks_are_counted)
 {
 	struct state s;
@@ -219,7 +219,7 @@ static void remove_both(void *context, uint32_t events _unused_)
 	loop_remove(s->loop, s->other);
 }
 
-/* Two are ready in one batch; the first one called removes both, and the other must not be called any more. */
+/* Two sources are ready in one batch; the first callback removes both, so the other must no longer be called. */
 TEST(a_callback_removes_itself_and_its_neighbour)
 {
 	struct state s;
@@ -292,7 +292,7 @@ static void on_signal(void *context, int signal_number)
 	loop_stop(s->loop, 9);
 }
 
-/* Without the look at what is ignored the hangup would come first: a blocked signal reaches a signalfd all the same. */
+/* Without the check for ignored signals the hangup would come first: a blocked signal still reaches a signalfd. */
 TEST(a_hangup_ends_a_run_unless_it_is_ignored)
 {
 	struct state s;
@@ -368,7 +368,7 @@ TEST(idle_is_called_before_each_sleep)
 	loop_free(s.loop);
 }
 
-/* Descriptors must not run out however many sources come and go. */
+/* Adding and removing sources must not leak descriptors. */
 TEST(nothing_leaks)
 {
 	int before, after;

@@ -42,7 +42,7 @@ TEST(put_get_remove)
 	CHECK(!map_remove(&m, &key));
 	CHECK(!map_get(&m, &key));
 	CHECK_EQ_UINT(m.count, 0);
-	/* The slot of a removed entry gives its value no second life. */
+	/* A new entry in a removed slot must not see the old value. */
 	value = map_put(&m, &key, NULL);
 	CHECK_EQ_UINT(*value, 0);
 	map_done(&m);
@@ -106,7 +106,7 @@ TEST(the_cap_holds)
 		CHECK(map_put(&m, &key, NULL));
 	CHECK(!map_put(&m, &key, NULL));
 	CHECK_EQ_UINT(m.count, 10);
-	/* An entry that is there may still be reached, and a removed one makes room. */
+	/* At the cap, existing entries stay reachable, and a removal makes room. */
 	key = 3;
 	CHECK(map_put(&m, &key, NULL));
 	CHECK(map_remove(&m, &key));
@@ -164,7 +164,7 @@ TEST(removing_while_walking)
 	map_done(&m);
 }
 
-/* Random operations on few keys, so that each slot is removed and used again, compared with an array. */
+/* Random operations on few keys, so that slots are removed and reused, compared with an array. */
 TEST(agrees_with_a_model)
 {
 	struct map m = MAP_INIT(sizeof(uint16_t), sizeof(uint32_t), 0);
@@ -224,7 +224,7 @@ TEST(adding_and_removing_forever_does_not_grow_it)
 	map_done(&m);
 }
 
-/* Keys chosen by somebody who has read map.c; with colliding hashes this would take hours. */
+/* Keys chosen by an attacker who has read map.c; with colliding hashes this would take hours. */
 TEST(chosen_keys_do_not_collide)
 {
 	static const uint64_t poisons[] = {0xe7037ed1a0b428db, 0xa0761d6478bd642f, 0, UINT64_MAX};

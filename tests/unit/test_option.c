@@ -183,7 +183,7 @@ TEST(sentences_for_mistakes)
 	static const struct {
 		const char *line, *sentence;
 	} cases[] = {
-		{"", "TARGET is missing: what to look at"},
+		{"", "missing argument TARGET: what to look at"},
 		{"-c 0 t", "--count: '0' is not a whole number from 1 to 10"},
 		{"-c 11 t", "--count: '11' is not a whole number from 1 to 10"},
 		{"-c 12abc t", "--count: '12abc' is not a whole number from 1 to 10"},
@@ -215,7 +215,7 @@ TEST(sentences_for_mistakes)
 		{"t --cuont 3", "unknown option --cuont; did you mean count?"},
 		{"t --zzzzzzzz", "unknown option --zzzzzzzz"},
 		{"t --s 3", "ambiguous option --s"},
-		{"t --", "a command must follow --"},
+		{"t --", "missing command after --"},
 		{"t --=x", "ambiguous option --"},
 	};
 
@@ -247,11 +247,11 @@ TEST(words_too_many)
 	CHECK_EQ_UINT(c.time_ns, 2000000000);
 	CHECK_EQ_UINT(c.count, 10);
 	CHECK_ERR(parse(few, "2 10 3", &c, &why), -EINVAL);
-	CHECK_EQ_TEXT(why.text, "'3' is one word too many");
+	CHECK_EQ_TEXT(why.text, "unexpected argument '3'");
 	CHECK_ERR(parse(few, "2 ten", &c, &why), -EINVAL);
 	CHECK_EQ_TEXT(why.text, "COUNT: 'ten' is not a whole number");
 	CHECK_ERR(parse(few, "-- ls", &c, &why), -EINVAL);
-	CHECK_EQ_TEXT(why.text, "this command does not run another one (--)");
+	CHECK_EQ_TEXT(why.text, "unexpected '--': this command does not run another one");
 }
 
 TEST(a_list_may_be_required)
@@ -268,7 +268,7 @@ TEST(a_list_may_be_required)
 	option_done(files, &c);
 	c = (struct config){};
 	CHECK_ERR(option_parse(files, 0, NULL, &c, &why), -EINVAL);
-	CHECK_EQ_TEXT(why.text, "FILE is missing: what to read");
+	CHECK_EQ_TEXT(why.text, "missing argument FILE: what to read");
 }
 
 TEST(mistakes_are_shown_harmless)
@@ -344,7 +344,7 @@ TEST(usage)
 	CHECK_HAS_TEXT(buf_text(&usage), "|-a, --all|");
 	CHECK_HAS_TEXT(buf_text(&usage), "|-c, --count N|");
 	CHECK_HAS_TEXT(buf_text(&usage), "|    --wait TIME|");
-	/* The walk ends where its caller says so. */
+	/* The iteration ends when the callback returns false. */
 	CHECK_HAS_TEXT(buf_text(&usage), "|-m, --mode MODE");
 	CHECK(!strstr(buf_text(&usage), "json"));
 	option_add_synopsis(options, &synopsis);

@@ -9,7 +9,7 @@
 #include "base/out.h"
 #include "unit.h"
 
-/* A pseudo terminal of that width; the program's end is returned. */
+/* A pseudo terminal of that width; returns the slave side. */
 static int terminal(unsigned short columns, int *ret_master)
 {
 	struct winsize size = {.ws_row = 24, .ws_col = columns};
@@ -39,7 +39,7 @@ TEST(a_file_is_no_terminal)
 	CHECK_EQ_TEXT(out_style_on(&out, OUT_RED), "");
 	CHECK_EQ_TEXT(out_style_off(&out, OUT_RED), "");
 	CHECK_OK(out_done(&out));
-	/* Not its own: still open. */
+	/* Not owned: still open. */
 	CHECK(fcntl(fd, F_GETFD) >= 0);
 	close(fd);
 }
@@ -172,7 +172,7 @@ TEST(a_large_batch_goes_out_by_itself_in_whole_lines)
 	close(fd);
 }
 
-/* A reader that takes little at a time from a pipe that does not block. */
+/* A slow reader of a non-blocking pipe. */
 TEST(a_full_pipe_is_waited_for)
 {
 	struct out out;

@@ -4,7 +4,7 @@
 #include "base/parse.h"
 #include "unit.h"
 
-/* Never touched by a parser that refuses. */
+/* A parser that fails must not change the result. */
 #define UNTOUCHED UINT64_C(0xdeadbeefcafe)
 
 struct u64_case {

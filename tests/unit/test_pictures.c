@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Formats that draw: connections as a graph, windows over time. */
+/* Graphical formats: graph of connections, windows over time. */
 #include <sys/mman.h>
 
 #include "unit.h"
@@ -89,13 +89,12 @@ TEST(both_ends_of_a_connection_are_one_arrow)
 		samples[i].rx_bytes = i == 1 ? 70 : 5000;
 		snprintf(samples[i].comm, sizeof(samples[i].comm), "%s", i == 1 ? "nginx" : "curl");
 	}
-	/* Of the second connection the server's end was not seen: that is another arrow. */
+	/* The server's end of the second connection was not seen: another arrow. */
 	text = draw("dot", samples, 3);
-	CHECK(strstr(
-		text,
-		"\"curl\\n10.0.0.1\" -> \"nginx\\n10.0.0.2:80\" [label=\"1 connection\\n70 B there, 5000 B back\"];"));
+	CHECK(strstr(text, "\"curl\\n10.0.0.1\" -> \"nginx\\n10.0.0.2:80\" [label=\"1 connection\\n70 B sent, 5000 B "
+			   "received\"];"));
 	CHECK(strstr(text,
-		     "\"curl\\n10.0.0.1\" -> \"10.0.0.2:80\" [label=\"1 connection\\n70 B there, 5000 B back\"];"));
+		     "\"curl\\n10.0.0.1\" -> \"10.0.0.2:80\" [label=\"1 connection\\n70 B sent, 5000 B received\"];"));
 	CHECK_EQ_UINT(unit_occurrences(text, "->"), 2);
 }
 
@@ -106,10 +105,9 @@ TEST(names_cannot_leave_their_quotes)
 
 	snprintf(sample.comm, sizeof(sample.comm), "a\"];\\\n\x1fz");
 	text = draw("dot", &sample, 1);
-	/* Who asked is not known: no head. */
-	CHECK(strstr(
-		text,
-		"\t\"a\\\"];\\\\??z\\n::1\" -> \"[::1]:2\" [label=\"1 connection\\n0 B there, 0 B back\", dir=none];"));
+	/* Unknown client: no arrow head. */
+	CHECK(strstr(text, "\t\"a\\\"];\\\\??z\\n::1\" -> \"[::1]:2\" [label=\"1 connection\\n0 B sent, 0 B "
+			   "received\", dir=none];"));
 }
 
 TEST(a_graph_of_nothing_is_a_graph)
@@ -136,9 +134,9 @@ TEST(windows_have_a_line_each_and_retransmissions_a_mark)
 		samples[i].peer_wnd = 64000;
 	}
 	text = draw("plot", samples, ARRAY_SIZE(samples));
-	CHECK(strstr(text, "10.0.0.1:40000 to 10.0.0.2:80, segments; 2 sent again"));
+	CHECK(strstr(text, "10.0.0.1:40000 to 10.0.0.2:80, segments; 2 retransmitted"));
 	CHECK_EQ_UINT(unit_occurrences(text, "v-8\"/>"), 2);
-	/* Three lines: no threshold is known. */
+	/* Three lines: ssthresh is unknown. */
 	CHECK_EQ_UINT(unit_occurrences(text, "<path fill=\"none\" stroke=\"#"), 3);
 	CHECK(strstr(text, "d=\"M60.0 "));
 	CHECK(strstr(text, "H940.0"));

@@ -42,7 +42,7 @@ TEST(unknown_is_a_value_of_every_field)
 		unit_note("%s", at.field->name);
 		CHECK(value_get(at.field, &s).class != VALUE_UNKNOWN);
 		value_set_unknown(at.field, &s);
-		/* A bool has no room for it. */
+		/* A bool cannot be unknown. */
 		CHECK_EQ_INT(value_get(at.field, &s).class, at.field->kind == KIND_BOOL ? VALUE_UINT : VALUE_UNKNOWN);
 	}
 }
@@ -145,7 +145,7 @@ TEST(enum_names_go_both_ways)
 	CHECK_EQ_UINT(value, ETIMEDOUT);
 }
 
-/* Without the kinds that are not read back. */
+/* Without the kinds that cannot be read from JSON. */
 static struct record_type flat_type(struct field *fields)
 {
 	struct record_type type = sample_type;

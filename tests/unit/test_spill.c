@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables that are larger than what they have in memory. */
+/* Tables larger than their resident memory. */
 #include "base/spill.h"
 
 #include <sys/resource.h>
@@ -35,7 +35,7 @@ TEST(a_table_keeps_what_is_pushed_whatever_its_size)
 		spill_trim_at(i);
 	}
 	spill_trim();
-	/* 32 MB; a sanitizer has memory of its own beside that. */
+	/* 32 MB; a sanitizer needs extra memory. */
 	CHECK(resident_kib() < before + 24 * 1024);
 	for (uint32_t i = 0; i < rows.count; i++)
 		wrong += rows.items[i].number != i || rows.items[i].key != i * UINT64_C(7919);
@@ -97,7 +97,7 @@ TEST(a_table_is_sorted_whatever_its_size)
 	}
 }
 
-/* Nowhere to write: it is memory, then, and nothing is dropped. */
+/* Without a place for a file the table is in memory, and no row is lost. */
 TEST(without_a_file_a_table_is_in_memory)
 {
 	SPILL(uint64_t) rows = {};
@@ -108,7 +108,7 @@ TEST(without_a_file_a_table_is_in_memory)
 	REQUIRE(setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_max = files.rlim_max}) == 0);
 	for (size_t i = 0; i < 1000000; i++)
 		spill_push(&rows, i);
-	/* Whoever looks for leaks afterwards needs some. */
+	/* The leak sanitizer needs descriptors afterwards. */
 	REQUIRE(setrlimit(RLIMIT_NOFILE, &files) == 0);
 	spill_trim();
 	for (size_t i = 0; i < rows.count; i++)

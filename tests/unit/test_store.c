@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Recordings: what goes in comes out, rows that hold are written once, and files from anywhere do no harm. */
+/* Recordings: rows read back unchanged, unchanged states are written once, hostile files do no harm. */
 #include "store/rows.h"
 #include "unit.h"
 
@@ -18,7 +18,7 @@
 #include "store/store.h"
 #include "view/json.h"
 
-/* A directory of its own that goes with the test. */
+/* A temporary directory, removed with the test. */
 struct room {
 	char dir[64];
 	char path[128];
@@ -110,7 +110,7 @@ TEST(every_kind_comes_back)
 	struct why why = {};
 
 	room_make(&room);
-	/* Unknown everywhere; numbers at their ends; bytes that are no text. */
+	/* All fields unknown; numbers at their limits; invalid UTF-8. */
 	for (uint32_t i = 0; i < sample_type.field_count; i++)
 		value_set_unknown(&sample_fields[i], &samples[1]);
 	samples[2].handle = UINT64_C(0xfffffffffffffffe);
@@ -134,7 +134,7 @@ TEST(every_kind_comes_back)
 		_cleanup_free_ char *before = NULL, *after = NULL;
 
 		REQUIRE(rows_next(rows, (void *[]){&got}, &why) == 1);
-		/* Lists are for SQL alone. */
+		/* Lists are only for SQL. */
 		CHECK(got.hist.items == NULL);
 		samples[i].hist = got.hist;
 		before = as_json(&samples[i]);
@@ -187,7 +187,7 @@ TEST(what_was_committed_survives_a_kill)
 	CHECK_EQ_INT(rows_next(rows, (void *[]){&got}, &why), 0);
 }
 
-/* A recorder that writes numbered rows as fast as it can, until it is killed. */
+/* Writes numbered rows as fast as possible until it is killed. */
 static _noreturn_ void write_until_killed(const struct room *room, int ready)
 {
 	struct shape shape = SHAPE_OF(&sample_type);
@@ -245,7 +245,7 @@ static void kill_one(uint64_t *random)
 	CHECK(killed_ns < last_ns + NSEC_PER_SEC);
 }
 
-/* NEST_KILLS=1000 for the full number; they take a tenth of a second each. */
+/* NEST_KILLS=1000 for the full number, 0.1 s each. */
 TEST(a_kill_at_any_moment_loses_at_most_a_second)
 {
 	const char *wanted = getenv("NEST_KILLS");
@@ -351,7 +351,7 @@ TEST(tables_come_back_in_their_order)
 	check_replay(&room, histories, ARRAY_SIZE(histories));
 }
 
-/* Many small changes at the same place use the room between neighbours up. */
+/* Many small changes at the same place use up the gap between neighbours. */
 TEST(positions_are_dealt_out_anew_when_they_are_used_up)
 {
 	_cleanup_room_ struct room room;
@@ -392,7 +392,7 @@ TEST(rows_that_hold_are_written_once)
 	CHECK_EQ_UINT(count_rows(&room) - first, 100);
 }
 
-/* A clock that is set back must not mix samples up. */
+/* Setting the clock back must not reorder samples. */
 TEST(a_clock_that_goes_back_is_survived)
 {
 	_cleanup_room_ struct room room;
@@ -492,7 +492,7 @@ TEST(a_full_disk_keeps_what_was_there)
 	int r = 0;
 
 	room_make(&room);
-	/* The kernel refuses to let a file grow beyond this, with the error of a full disk's kind. */
+	/* The kernel refuses to grow a file beyond this, with an error similar to a full disk's. */
 	signal(SIGXFSZ, SIG_IGN);
 	store = create(&room);
 	REQUIRE(store_table_open(store, "event", &shape, &table) == 0 && store_commit(store) == 0);
@@ -506,7 +506,7 @@ TEST(a_full_disk_keeps_what_was_there)
 	CHECK_OK(recording_open(room.path, &recording, &why));
 }
 
-/* --- files from anywhere --- */
+/* --- hostile files --- */
 
 static void check_refused(const struct room *room, const char *why_part)
 {
@@ -572,7 +572,7 @@ TEST(what_a_file_brings_along_is_refused)
 	}
 }
 
-/* Each changes the file; what can still be read is, and nothing else happens. */
+/* Each changes the file; valid rows are still read, invalid ones are skipped. */
 TEST(hostile_cells_are_passed_over)
 {
 	static const char *const cases[] = {
@@ -664,7 +664,7 @@ TEST(times_are_read_against_the_recording)
 	setenv("TZ", "UTC", 1);
 	room_make(&room);
 	store = create(&room);
-	/* Samples of the year 2027; the recording itself began now. */
+	/* Samples of the year 2027; the recording starts now. */
 	save_text(store, snapshot, 0, "a=1");
 	save_text(store, snapshot, 60, "a=1");
 	CHECK_OK(store_close(store, &why));

@@ -45,10 +45,10 @@ TEST(utf8_edges)
 		{"\xe0\x9f\xbf", 0, 0},     /* overlong */
 		{"\xf0\x8f\xbf\xbf", 0, 0}, /* overlong */
 		{"\xed\xa0\x80", 0, 0},     /* surrogate */
-		{"\xf4\x90\x80\x80", 0, 0}, /* beyond the last */
+		{"\xf4\x90\x80\x80", 0, 0}, /* beyond U+10FFFF */
 		{"\xf5\x80\x80\x80", 0, 0},
 		{"\xff", 0, 0},
-		{"\xc2", 0, 0}, /* cut */
+		{"\xc2", 0, 0}, /* truncated */
 		{"\xe2\x82", 0, 0},
 		{"\xf0\x9f\x98", 0, 0},
 		{"\xc2"
@@ -69,7 +69,7 @@ TEST(utf8_edges)
 	CHECK_EQ_UINT(text_decode_utf8("\0", 1, NULL), 1);
 }
 
-/* Every code point there is, written by hand and read back. */
+/* Every code point, encoded here and decoded. */
 TEST(utf8_all_code_points)
 {
 	unsigned wrong = 0;
@@ -115,7 +115,7 @@ TEST(terminal)
 	CHECK_TERMINAL("\xff\xfe", "\\xff\\xfe");
 	CHECK_TERMINAL("\xc2\x9b"
 		       "31m",
-		       "\\u{9b}31m"); /* C1: begins an escape sequence */
+		       "\\u{9b}31m"); /* C1: starts an escape sequence */
 	CHECK_TERMINAL("a\xe2\x80\xae"
 		       "b",
 		       "a\\u{202e}b"); /* writes backwards */
@@ -142,7 +142,7 @@ TEST(json)
 	CHECK_JSON("\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd");
 }
 
-/* Whatever the bytes, a JSON reader takes the string, and valid text comes back as it was. */
+/* For any bytes, the string is valid JSON, and valid text reads back unchanged. */
 TEST(json_of_random_bytes_is_json)
 {
 	uint64_t seed = 5;

@@ -66,7 +66,7 @@ TEST(added_items_are_zero)
 		p->key = -1;
 		p->tag = 'x';
 	}
-	/* Room that was used before is zeroed again. */
+	/* Reused memory is zeroed. */
 	v.count = 0;
 	CHECK_EQ_INT(vec_add(&v)->key, 0);
 	vec_done(&v);

@@ -167,7 +167,7 @@ TEST(numbers_for_programs_are_exact)
 	CHECK_EQ_TEXT(text, "0.1");
 }
 
-/* Runs records through an output and gives back what it wrote. */
+/* Passes records through an output and returns its text. */
 static char *render(struct output_options options, const struct sample *samples, size_t count, unsigned width)
 {
 	struct shape shape = SHAPE_OF(&sample_type);
@@ -451,7 +451,7 @@ TEST(output_refuses_wrong_options)
 		struct output_options options;
 		const char *message;
 	} cases[] = {
-		{{.json = true, .csv = true}, "only one of"},
+		{{.json = true, .csv = true}, "exclude each other"},
 		{{.format = "jsn"}, "did you mean json?"},
 		{{.where = "pd == 1"}, "did you mean pid?"},
 		{{.file = "/nonexistent/x"}, "cannot write /nonexistent/x: No such file"},

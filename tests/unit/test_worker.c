@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Work beside the caller: each piece once, whoever does it, and no more at a time than there are processors for. */
+/* Work in other threads: each piece runs once, and no more run at the same time than there are CPUs. */
 #include <time.h>
 #include <unistd.h>
 
@@ -44,7 +44,7 @@ TEST(every_piece_is_done_once)
 		own += pthread_equal(pieces[i].by, pthread_self()) != 0;
 	}
 	CHECK_EQ_UINT(wrong, 0);
-	/* The last ones were still waiting when they were asked for. */
+	/* The last ones were still waiting when joined. */
 	CHECK(own > 0 && own < PIECES);
 	CHECK(most <= room);
 	CHECK_EQ_UINT(worker_delay_ns(), 0);

@@ -23,12 +23,12 @@ struct feature_context {
 	struct why first_why;
 };
 
-void feature_kernel_look(struct feature_context *context);
-void feature_program_look(struct feature_context *context);
-void feature_tracepoint_look(struct feature_context *context);
-void feature_privilege_look(struct feature_context *context);
-void feature_host_look(struct feature_context *context);
-void feature_socket_look(struct feature_context *context);
+void feature_kernel_check(struct feature_context *context);
+void feature_program_check(struct feature_context *context);
+void feature_tracepoint_check(struct feature_context *context);
+void feature_privilege_check(struct feature_context *context);
+void feature_host_check(struct feature_context *context);
+void feature_socket_check(struct feature_context *context);
 
 enum config_state feature_config(const struct feature_context *context, const char *option);
 /* "; this kernel is built without CONFIG_X", or empty when unknown. */

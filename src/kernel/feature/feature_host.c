@@ -15,7 +15,7 @@ static const char *proc_advice(int error)
 	return error == -ENOENT ? "mount -t proc nodev /proc" : "run as root";
 }
 
-static void look_cgroup2(struct feature_context *context, const char *mount)
+static void check_cgroup2(struct feature_context *context, const char *mount)
 {
 	struct check *check = check_add(context->list, "host", "cgroup2");
 	_cleanup_buf_ struct buf controllers = {};
@@ -53,7 +53,7 @@ static bool has_word(const char *text, const char *word)
 }
 
 /* Throttling is read from cpu.stat of either version. */
-static void look_cpu_controller(struct feature_context *context, const char *mount)
+static void check_cpu_controller(struct feature_context *context, const char *mount)
 {
 	struct check *check = check_add(context->list, "host", "cgroup_cpu");
 	_cleanup_buf_ struct buf controllers = {};
@@ -72,7 +72,7 @@ static void look_cpu_controller(struct feature_context *context, const char *mou
 		     "mount the cpu controller, or run outside the container");
 }
 
-static void look_namespaces(struct feature_context *context)
+static void check_namespaces(struct feature_context *context)
 {
 	static const char *const names[] = {"netns_enter", "netns_make"};
 	const int errors[] = {context->probes.setns_error, context->probes.unshare_error};
@@ -121,7 +121,7 @@ static int pick_process(char *path, size_t size)
 	return 0;
 }
 
-static void look_owners(struct feature_context *context)
+static void check_owners(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "host", "socket_owners");
 	char path[64], advice[320];
@@ -143,7 +143,7 @@ static void look_owners(struct feature_context *context)
 		     r == -ENOENT ? proc_advice(r) : advice);
 }
 
-static void look_pressure(struct feature_context *context)
+static void check_pressure(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "host", "pressure");
 	_cleanup_buf_ struct buf text = {};
@@ -164,7 +164,7 @@ static void look_pressure(struct feature_context *context)
 }
 
 /* A seccomp filter refuses what the kernel would permit, and shows nowhere else. */
-static void look_seccomp(struct feature_context *context)
+static void check_seccomp(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "host", "no_seccomp");
 	int mode = prctl(PR_GET_SECCOMP);
@@ -178,16 +178,16 @@ static void look_seccomp(struct feature_context *context)
 		     "run outside the container or service, or with a seccomp profile that permits them");
 }
 
-void feature_host_look(struct feature_context *context)
+void feature_host_check(struct feature_context *context)
 {
 	char mount[2048];
 
 	if (proctext_cgroup2_mount(buf_text(&context->mounts), mount, sizeof(mount)) < 0)
 		mount[0] = '\0';
-	look_cgroup2(context, mount);
-	look_cpu_controller(context, mount);
-	look_namespaces(context);
-	look_owners(context);
-	look_pressure(context);
-	look_seccomp(context);
+	check_cgroup2(context, mount);
+	check_cpu_controller(context, mount);
+	check_namespaces(context);
+	check_owners(context);
+	check_pressure(context);
+	check_seccomp(context);
 }

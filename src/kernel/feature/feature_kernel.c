@@ -7,7 +7,7 @@
 
 #include "kernel/feature/feature.h"
 
-static void look_name(struct feature_context *context)
+static void check_name(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "kernel", "kernel");
 	struct utsname name;
@@ -25,7 +25,7 @@ static void look_name(struct feature_context *context)
 	}
 }
 
-static void look_btf(struct feature_context *context)
+static void check_btf(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "kernel", "btf");
 	const char *path = "/sys/kernel/btf/vmlinux";
@@ -43,7 +43,7 @@ static void look_btf(struct feature_context *context)
 }
 
 /* Each loaded module has its own file, next to vmlinux. */
-static void look_module_btf(struct feature_context *context)
+static void check_module_btf(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "kernel", "btf_modules");
 	_cleanup_buf_ struct buf modules = {};
@@ -68,7 +68,7 @@ static void look_module_btf(struct feature_context *context)
 	}
 }
 
-static void look_jit(struct feature_context *context)
+static void check_jit(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "kernel", "jit");
 	int64_t value;
@@ -90,7 +90,7 @@ static void look_jit(struct feature_context *context)
 		     r < 0 ? "mount -t proc nodev /proc to see it" : "sysctl net.core.bpf_jit_enable=1");
 }
 
-static void look_config(struct feature_context *context)
+static void check_config(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "kernel", "config");
 
@@ -103,7 +103,7 @@ static void look_config(struct feature_context *context)
 						     : "mount -t proc nodev /proc");
 }
 
-static void look_tracefs(struct feature_context *context)
+static void check_tracefs(struct feature_context *context)
 {
 	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 	struct check *check = check_add(context->list, "kernel", "tracefs");
@@ -130,7 +130,7 @@ static void look_tracefs(struct feature_context *context)
 			     : "mount -t sysfs nodev /sys && mount -t tracefs nodev /sys/kernel/tracing");
 }
 
-static void look_lockdown(struct feature_context *context)
+static void check_lockdown(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "kernel", "lockdown");
 	_cleanup_buf_ struct buf text = {};
@@ -156,7 +156,7 @@ static void look_lockdown(struct feature_context *context)
 			   : "mount -t securityfs nodev /sys/kernel/security to see it");
 }
 
-static void look_clock(struct feature_context *context)
+static void check_clock(struct feature_context *context)
 {
 	static const char *const slow[] = {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"};
 	struct check *check = check_add(context->list, "kernel", "clock_source");
@@ -177,14 +177,14 @@ static void look_clock(struct feature_context *context)
 		     "see dmesg for why the kernel abandoned the TSC");
 }
 
-void feature_kernel_look(struct feature_context *context)
+void feature_kernel_check(struct feature_context *context)
 {
-	look_name(context);
-	look_btf(context);
-	look_module_btf(context);
-	look_jit(context);
-	look_config(context);
-	look_tracefs(context);
-	look_lockdown(context);
-	look_clock(context);
+	check_name(context);
+	check_btf(context);
+	check_module_btf(context);
+	check_jit(context);
+	check_config(context);
+	check_tracefs(context);
+	check_lockdown(context);
+	check_clock(context);
 }

@@ -26,7 +26,7 @@ static const struct {
 	 "cannot raise RLIMIT_MEMLOCK and RLIMIT_NOFILE; rarely needed since Linux 5.11"},
 };
 
-static void look_capabilities(struct feature_context *context)
+static void check_capabilities(struct feature_context *context)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++) {
 		struct check *check = check_add(context->list, "privileges", capabilities[i].name);
@@ -62,7 +62,7 @@ static const struct sysctl_note sysctls[] = {
 	 "kernel addresses are hidden: no symbols in kernel stacks", "run as root, or sysctl kernel.kptr_restrict=0"},
 };
 
-static void look_sysctl(struct feature_context *context, const struct sysctl_note *note)
+static void check_sysctl(struct feature_context *context, const struct sysctl_note *note)
 {
 	struct check *check = check_add(context->list, "privileges", note->name);
 	int64_t value;
@@ -81,7 +81,7 @@ static void look_sysctl(struct feature_context *context, const struct sysctl_not
 }
 
 /* The first lines are enough: addresses are shown or hidden for the whole file. */
-static void look_kallsyms(struct feature_context *context)
+static void check_kallsyms(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "privileges", "kallsyms");
 	_cleanup_close_ int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
@@ -104,7 +104,7 @@ static void look_kallsyms(struct feature_context *context)
 }
 
 /* Always ok: unprivileged programs cannot do what nest needs, and the sysctl is best left on. */
-static void look_unprivileged_bpf(struct feature_context *context)
+static void check_unprivileged_bpf(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "privileges", "unprivileged_bpf");
 	const char *path = "/proc/sys/kernel/unprivileged_bpf_disabled";
@@ -119,7 +119,7 @@ static void look_unprivileged_bpf(struct feature_context *context)
 	check_advise(check, "nothing: nest needs CAP_BPF either way", "mount -t proc nodev /proc to see it");
 }
 
-static void look_memlock(struct feature_context *context)
+static void check_memlock(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "privileges", "memlock");
 	struct rlimit limit;
@@ -134,12 +134,12 @@ static void look_memlock(struct feature_context *context)
 			     (unsigned long long)limit.rlim_cur / 1024);
 }
 
-void feature_privilege_look(struct feature_context *context)
+void feature_privilege_check(struct feature_context *context)
 {
-	look_capabilities(context);
-	look_unprivileged_bpf(context);
+	check_capabilities(context);
+	check_unprivileged_bpf(context);
 	for (size_t i = 0; i < ARRAY_SIZE(sysctls); i++)
-		look_sysctl(context, &sysctls[i]);
-	look_kallsyms(context);
-	look_memlock(context);
+		check_sysctl(context, &sysctls[i]);
+	check_kallsyms(context);
+	check_memlock(context);
 }

@@ -160,7 +160,7 @@ static void report_failure(const struct feature_context *context, const struct p
 		feature_config_words(context, is_too_old(context, note) ? NULL : note->config, config, sizeof(config)));
 }
 
-static void look_one(struct feature_context *context, const struct program_note *note)
+static void check_one(struct feature_context *context, const struct program_note *note)
 {
 	const struct probe_result *result = &context->probes.results[note->slot];
 	struct check *check = check_add(context->list, note->group, probe_name(note->slot));
@@ -179,7 +179,7 @@ static void look_one(struct feature_context *context, const struct program_note 
 	advise_refused(context, note, result, check);
 }
 
-static void look_stats(struct feature_context *context)
+static void check_stats(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "data", "bpf_stats");
 	int error = context->probes.stats_error;
@@ -196,7 +196,7 @@ static void look_stats(struct feature_context *context)
 }
 
 /* pid 1 was watched during all tests: no need to wait. */
-static void look_first_process(struct feature_context *context)
+static void check_first_process(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "programs", "first_process");
 	enum first_process_state state = context->first ? first_process_look(context->first) : FIRST_PROCESS_UNKNOWN;
@@ -216,10 +216,10 @@ static void look_first_process(struct feature_context *context)
 		     "%s", state == FIRST_PROCESS_HIDDEN ? "another kernel" : "repeat as root, outside containers");
 }
 
-void feature_program_look(struct feature_context *context)
+void feature_program_check(struct feature_context *context)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
-		look_one(context, &notes[i]);
-	look_first_process(context);
-	look_stats(context);
+		check_one(context, &notes[i]);
+	check_first_process(context);
+	check_stats(context);
 }

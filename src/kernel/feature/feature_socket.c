@@ -163,7 +163,7 @@ static int query_netfilter(unsigned subsystem, unsigned message, int flags)
 	return r < 0 ? r : seen.count > 0 ? 0 : -ENODATA;
 }
 
-static void look_diag(struct feature_context *context, const char *name, int result, const char *module)
+static void check_diag(struct feature_context *context, const char *name, int result, const char *module)
 {
 	struct check *check = check_add(context->list, "sockets", name);
 
@@ -181,7 +181,7 @@ static void look_diag(struct feature_context *context, const char *name, int res
 		     module);
 }
 
-static void look_conntrack(struct feature_context *context)
+static void check_conntrack(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "sockets", "conntrack");
 	int r = query_netfilter(NFNL_SUBSYS_CTNETLINK, IPCTNL_MSG_CT_GET_STATS, 0), counted;
@@ -203,7 +203,7 @@ static void look_conntrack(struct feature_context *context)
 		     context->caps & CAP_BIT(CAP_NET_ADMIN) ? "modprobe nf_conntrack_netlink" : advice);
 }
 
-static void look_nftables(struct feature_context *context)
+static void check_nftables(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "sockets", "nftables");
 	int r = query_netfilter(NFNL_SUBSYS_NFTABLES, NFT_MSG_GETGEN, 0);
@@ -220,11 +220,11 @@ static void look_nftables(struct feature_context *context)
 							    : advice);
 }
 
-void feature_socket_look(struct feature_context *context)
+void feature_socket_check(struct feature_context *context)
 {
-	look_diag(context, "sock_diag_tcp", query_inet(SOCK_STREAM, IPPROTO_TCP), "tcp_diag");
-	look_diag(context, "sock_diag_udp", query_inet(SOCK_DGRAM, IPPROTO_UDP), "udp_diag");
-	look_diag(context, "sock_diag_unix", query_unix(), "unix_diag");
-	look_conntrack(context);
-	look_nftables(context);
+	check_diag(context, "sock_diag_tcp", query_inet(SOCK_STREAM, IPPROTO_TCP), "tcp_diag");
+	check_diag(context, "sock_diag_udp", query_inet(SOCK_DGRAM, IPPROTO_UDP), "udp_diag");
+	check_diag(context, "sock_diag_unix", query_unix(), "unix_diag");
+	check_conntrack(context);
+	check_nftables(context);
 }

@@ -90,7 +90,7 @@ static void collect_names(const struct btf *btf, struct map *names)
 	}
 }
 
-static void look_one(struct feature_context *context, size_t index, const struct map *names)
+static void check_one(struct feature_context *context, size_t index, const struct map *names)
 {
 	struct check *check = check_add(context->list, "tracepoints", tracepoints[index].name);
 	char event[96];
@@ -112,7 +112,7 @@ static void look_one(struct feature_context *context, size_t index, const struct
 		     names ? "a kernel with it; nest events shows the fallbacks of events" : "as for btf");
 }
 
-void feature_tracepoint_look(struct feature_context *context)
+void feature_tracepoint_check(struct feature_context *context)
 {
 	struct map names = MAP_INIT(0, 1, 100000);
 	struct btf *btf;
@@ -122,7 +122,7 @@ void feature_tracepoint_look(struct feature_context *context)
 	if (btf)
 		collect_names(btf, &names);
 	for (size_t i = 0; i < ARRAY_SIZE(tracepoints); i++)
-		look_one(context, i, btf ? &names : NULL);
+		check_one(context, i, btf ? &names : NULL);
 	btf__free(btf);
 	map_done(&names);
 }

@@ -108,12 +108,12 @@ void features_look(struct check_list *list)
 	(void)!first_process_open(&context->first, &context->first_why);
 	probe_run_all(&context->probes);
 
-	feature_kernel_look(context);
-	feature_program_look(context);
-	feature_tracepoint_look(context);
-	feature_privilege_look(context);
-	feature_host_look(context);
-	feature_socket_look(context);
+	feature_kernel_check(context);
+	feature_program_check(context);
+	feature_tracepoint_check(context);
+	feature_privilege_check(context);
+	feature_host_check(context);
+	feature_socket_check(context);
 
 	first_process_close(context->first);
 	buf_done(&context->config);

@@ -132,7 +132,7 @@ SEC("sockops")
 int probe_sockops(struct bpf_sock_ops *ctx)
 {
 	fired(PROBE_SOCKOPS);
-	/* No reply of its own: go on as usual. */
+	/* No reply: continue as usual. */
 	ctx->reply = -1;
 	return 1;
 }

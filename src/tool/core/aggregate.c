@@ -195,7 +195,7 @@ static int no_field(const char *option, const char *name, const struct shape *sh
 		near_consider(&near, at.field->name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, name, strnlen(name, 40));
-	return why_set(why, -EINVAL, "%s: there is no field '%s'%s", option, buf_text(&shown), buf_text(&hint));
+	return why_set(why, -EINVAL, "%s: unknown field '%s'%s", option, buf_text(&shown), buf_text(&hint));
 }
 
 /* Finds the field in each shape; its type must be the same in all that have it. */
