@@ -62,7 +62,7 @@ is "$(said "$room/pid.json" '[m["id"] for m in v[-1]["modules"] if m["id"].start
 is "$(said "$room/pid.json" '[len(f["affects"]) for f in v[-1]["findings"] if f["cause"] == "peer-not-reading"]')" \
 	'[1]' 'and what it suffers from'
 is "$(head -n 1 "$room/port.txt")" \
-	'No socket here is one of those asked about.' 'nothing chosen does not look like good health'
+	'No socket matches the selection.' 'nothing chosen does not look like good health'
 is "$(said "$room/dev.json" 'len([m for m in v[-1]["modules"] if m["id"].startswith("conn:")])')" \
 	2 'by interface and port'
 is "$(said "$room/lo.json" 'v[-1]["modules"], v[-1]["healthy"]')" '[] True' 'nothing leaves through the other interface'
@@ -110,11 +110,10 @@ kill -CONT "$local_pid"
 is "$(said "$room/stopped.json" '[f["module"] for f in v[-1]["findings"] if f["cause"] == "app-not-reading"]')" \
 	"['app:$local_pid']" 'who waits for a program of the same host is told of that one'
 like "$(cat "$room/thinks.txt")" \
-	"python3 \\($local_pid\\) read what 127.0.0.1:[0-9]+ sent [0-9.]+ m?s ago, and has not answered" \
+	"127.0.0.1:[0-9]+ waits for python3 \\($local_pid\\): 1 request unanswered for [0-9.]+ m?s" \
 	'an answer that has not come is told'
 like "$(cat "$room/far.txt")" \
-	"python3 \\($far_asker\\) sent something [0-9.]+ m?s ago that 10.77.0.2:5005 has received, and has had no \
-answer" 'and of a peer elsewhere'
+	"python3 \\($far_asker\\) waits for 10.77.0.2:5005: 1 request unanswered for [0-9.]+ m?s" 'and of a peer elsewhere'
 
 # All namespaces at once, each with its own answer.
 "$nest" diagnose -N all >"$room/all.txt" 2>/dev/null &
