@@ -113,7 +113,8 @@ like "$(cat "$room/thinks.txt")" \
 	"127.0.0.1:[0-9]+ waits for python3 \\($local_pid\\): 1 request unanswered for [0-9.]+ m?s" \
 	'an answer that has not come is told'
 like "$(cat "$room/far.txt")" \
-	"python3 \\($far_asker\\) waits for 10.77.0.2:5005: 1 request unanswered for [0-9.]+ m?s" 'and of a peer elsewhere'
+	"python3 \\($far_asker\\) waits for 10.77.0.2:5005: 1 request unanswered for [0-9.]+ m?s" \
+	'and of a peer elsewhere'
 
 # All namespaces at once, each with its own answer.
 "$nest" diagnose -N all >"$room/all.txt" 2>/dev/null &
