@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A command, and a record type that it shows. */
 #include "run/command.h"
+#include "run/output_exit.h"
 #include "view/output.h"
 
 struct dummy {
