@@ -90,8 +90,7 @@ static void add_view(struct run_diagnosis *diagnosis, const struct netns_record 
 	diagnosis_set_netns_name(view->diagnosis, name);
 	if (recording)
 		diagnosis_set_host(view->diagnosis, recording_host(recording)->host);
-	else
-		set_netns_option(view->diagnosis, diagnosis->options, netns, name);
+	set_netns_option(view->diagnosis, diagnosis->options, netns, name);
 	vec_push(&diagnosis->views, view);
 }
 

@@ -40,7 +40,7 @@ is "$(say "$room/sleep.trace" --save "$room/kept.nest")" \
 	'the finding names the function in which the reader is, while the trace is still written'
 "$nest" diagnose -N "$host" --flow "$room/sleep.trace" >"$room/text" 2>/dev/null
 inside='its thread [0-9]+ \(server\) spent (9[0-9]|100) % of that time in sleep_on_disk, called by do_instead'
-like "$(cat "$room/text")" "inside $inside" 'and so does the text'
+like "$(cat "$room/text")" "inside: $inside" 'and so does the text'
 finished sleep
 stalled wait
 is "$(say "$room/wait.trace")" "app-not-reading ('await_other', True, 'main > serve > do_instead > await_other')" \

@@ -201,7 +201,7 @@ unshare -m bash "$room/full.sh" >"$room/full.out" 2>"$room/full.err"
 ok 'a full disk: the program gets to its end' grep -q 'code 3' "$room/full.err"
 # The chunk that did not fit is there in part: it is passed over, and that is said.
 is "$(grep -c 'well_formed *yes' "$room/full.out")" 2 'a full disk: well-formed'
-ok 'a full disk: what is torn is told' grep -q 'bytes of the file are pieces of chunks' "$room/full.err"
+ok 'a full disk: what is torn is told' grep -q 'bytes of the file are incomplete chunks' "$room/full.err"
 ok 'a full disk: a function that is called when there is no room any more has its name' \
 	grep -q '^only_late *target *10$' "$room/full.out"
 ok 'a full disk: the loss is counted' python3 -c '

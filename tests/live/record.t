@@ -133,7 +133,7 @@ is "$(sql "$room/r.nest" 'SELECT count(*) > 0 AS n FROM sample')" '{"n":1}' 'and
 is "$(sql "$room/window.nest" "SELECT count(*) > 50 AS n FROM \"column\" WHERE \"table\" = 'tcp'")" \
 	'{"n":1}' 'columns are documented'
 like "$("$nest" sql "$room/window.nest" --schema 2>/dev/null)" \
-	'tcp +srtt_ns +nanoseconds +- +smoothed round-trip time' '--schema shows them'
+	'tcp +srtt_ns +nanoseconds +- +smoothed RTT' '--schema shows them'
 is "$(sqlite3 "$room/window.nest" \
 	"SELECT count(DISTINCT time) > 5, max(time) LIKE '20__-__-__ __:__:__.___' FROM v_counter")" \
 	'1|1' 'the shell sees readable times'

@@ -73,7 +73,7 @@ for option in "-p $$" '-P 80' '--where pid==1' '--stack' '--buffer 1MiB'; do
 	# shellcheck disable=SC2086 # the option and its value
 	"$nest" record -o "$room/none.nest" -d 1 $option >/dev/null 2>"$room/err"
 	is "$?" 2 "${option%% *} without events"
-	like "$(cat "$room/err")" "record: ${option%% *} is about events" 'says what is missing'
+	like "$(cat "$room/err")" "record: ${option%% *} needs events" 'says what is missing'
 done
 "$nest" record -o "$room/none.nest" -d 1 -p 4194305 diagnose tcplife >/dev/null 2>"$room/err"
 is "$?" 2 'a process that is not there'
