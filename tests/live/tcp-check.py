@@ -116,7 +116,7 @@ same("tcplife: the connections of the capture", sorted(e["lport"] for e in life 
 
 
 def payload(direction):
-    """Bytes of the sequence space that carried data, per connection: what was sent again counts once."""
+    """Bytes of the sequence space that carried data, per connection: what was retransmitted counts once."""
     ranges = collections.defaultdict(set)
     for p in wire:
         if p.dir == direction and p.bytes:
@@ -196,7 +196,7 @@ def sent_again():
 
 
 retrans = [e for e in told("retrans") if not e["error"]]
-same("tcpretrans: packets sent again, by connection", by_port(retrans, lambda e: e["segs"]), by_port(sent_again()))
+same("tcpretrans: packets retransmitted, by connection", by_port(retrans, lambda e: e["segs"]), by_port(sent_again()))
 same("tcpretrans: as many as the kernel counts", sum(e["segs"] for e in retrans), retransmitted)
 kinds = collections.defaultdict(list)
 for event in retrans:
@@ -343,7 +343,7 @@ svg = xml.etree.ElementTree.parse(f"{room}/windows.svg").getroot()
 titles = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text") if " to " in text.text]
 same("tcpwin --plot: a connection with its retransmissions", [t for t in titles if f":{port_of['lossy']} to" in t],
      [f"10.88.0.1:{port_of['lossy']} to 10.88.0.2:{BASE + 1}, segments; "
-      f"{sum(1 for e in retrans if e['lport'] == port_of['lossy'])} sent again"])
+      f"{sum(1 for e in retrans if e['lport'] == port_of['lossy'])} retransmitted"])
 
 same("everything was compared", len(lines), 61)
 with open(output, "w", encoding="utf-8") as out:
