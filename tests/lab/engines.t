@@ -52,7 +52,7 @@ def main():
                 tap.equal(json.load(file)["total"]["healthy_windows"], len(said), "all of them are scored")
         os.unlink(os.path.join(path, "run.nest"))
         done = score(room, "--engine", "nest2011")
-        tap.ok(done.returncode != 0 and "holds no recording" in done.stderr, "a run without a recording is refused",
+        tap.ok(done.returncode != 0 and "has no recording" in done.stderr, "a run without a recording is refused",
                done.stderr.strip())
     tap.done()
 

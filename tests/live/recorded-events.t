@@ -77,7 +77,7 @@ for option in "-p $$" '-P 80' '--where pid==1' '--stack' '--buffer 1MiB'; do
 done
 "$nest" record -o "$room/none.nest" -d 1 -p 4194305 diagnose tcplife >/dev/null 2>"$room/err"
 is "$?" 2 'a process that is not there'
-like "$(cat "$room/err")" 'there is no process 4194305' 'is told as by the tools'
+like "$(cat "$room/err")" 'there is no process 4194305' 'is reported as by the tools'
 ok 'none of them made a file' test ! -e "$room/none.nest"
 
 finish
