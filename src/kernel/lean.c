@@ -241,6 +241,9 @@ static int note_relocation(struct lean *lean, unsigned section _unused_, struct 
 		ask_number(lean, (struct types_number){.kind = BTF_KIND_STRUCT, .name = name});
 		return 0;
 	}
+	/* A structure that is not in the kernel's own BTF is a module's: libbpf must look there. */
+	if (btf_is_struct(lean->types.items[relocation->type_id]) && !flavour)
+		ask_number(lean, (struct types_number){.kind = BTF_KIND_STRUCT, .name = name});
 	snprintf(essential, sizeof(essential), "%.*s", flavour ? (int)(flavour - name) : (int)strlen(name), name);
 	(void)map_put(&lean->names, essential, NULL);
 	return 0;
