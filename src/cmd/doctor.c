@@ -104,7 +104,7 @@ static int show(const struct doctor_config *config, const struct check_list *lis
 	if (wants_tree(&config->output))
 		doctor_print(list, &wanted, config->all, output_out(output));
 	check_list_done(&wanted);
-	return output_exit_code(output_close(output));
+	return output_exit_code("doctor", output_close(output));
 }
 
 static int run(const void *argument)

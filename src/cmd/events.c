@@ -166,7 +166,7 @@ static int run(const void *data)
 				show_fields(output_out(output), available.events[i]);
 	}
 	availability_done(&available);
-	return output_exit_code(output_close(output));
+	return output_exit_code("events", output_close(output));
 }
 
 static const char *const examples[] = {

@@ -46,7 +46,7 @@ static int show(const struct config *config, const struct align *align)
 	} else if (!text) {
 		(void)output_record(output, &RECORD_OF(align));
 	}
-	return output_exit_code(output_close(output));
+	return output_exit_code("flow align", output_close(output));
 }
 
 static int run(const void *data)

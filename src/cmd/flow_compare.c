@@ -154,7 +154,7 @@ static int show(const struct config *config, const struct comparison *c)
 	} else {
 		(void)output_record(output, &RECORD_OF(c));
 	}
-	return output_exit_code(output_close(output));
+	return output_exit_code("flow compare", output_close(output));
 }
 
 static int run(const void *data)

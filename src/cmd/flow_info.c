@@ -386,7 +386,7 @@ static int show(const struct config *config, const struct flow_trace *trace)
 
 		show_one(config, output, &shape, &RECORD_OF(&info));
 	}
-	r = output_exit_code(output_close(output));
+	r = output_exit_code("flow info", output_close(output));
 	return r == EXIT_DONE && !sound ? EXIT_IO : r;
 }
 

@@ -163,7 +163,7 @@ static int run(const void *data)
 	if (r < 0)
 		return output_refused("flow sessions", r, &why);
 	(config->classes ? show_classes : config->rest ? show_rest : show_sessions)(sessions, output);
-	r = output_exit_code(output_close(output));
+	r = output_exit_code("flow sessions", output_close(output));
 	log_info("%llu sessions in %zu classes; of %llu calls, %llu belong to no session and %llu are %s",
 		 (unsigned long long)session_count(sessions), sessions->classes.count,
 		 (unsigned long long)sessions->calls, (unsigned long long)sessions->rest_calls,

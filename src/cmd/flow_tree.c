@@ -253,7 +253,7 @@ static int show(struct tree *t)
 		out_end_line(output_out(t->output));
 	}
 	show_places(t);
-	return output_exit_code(output_close(t->output));
+	return output_exit_code("flow tree", output_close(t->output));
 }
 
 static int run(const void *data)

@@ -118,7 +118,7 @@ static int run(const void *data)
 		list_measures(output);
 	else
 		list_rules(knowledge, output);
-	return output_exit_code(output_close(output));
+	return output_exit_code("rules", output_close(output));
 }
 
 static const char *const examples[] = {

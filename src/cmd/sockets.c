@@ -78,7 +78,7 @@ static const struct family {
 	{offsetof(struct config, mptcp), &mptcp_socket_type, "state recvq_bytes sendq_bytes local remote pid comm"},
 };
 
-/* A line that has room for what ss -i shows of a connection, too. */
+/* Columns from which a line also has room for what ss -i shows of a connection. */
 #define WIDE 100
 
 /* Columns that are more than a field. */

@@ -281,7 +281,7 @@ static int answer(const struct config *config, struct recording *recording, cons
 	if (r < 0)
 		return output_refused("sql", r, &why);
 	r = show(&result, output, &why);
-	code = output_exit_code(output_close(output));
+	code = output_exit_code("sql", output_close(output));
 	if (r < 0)
 		return command_fail(EXIT_IO, "sql: %s", why.text);
 	if (result.unfit)

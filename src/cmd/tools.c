@@ -74,7 +74,7 @@ static int run(const void *data)
 	for (size_t i = 0; i < count; i++)
 		show_tool(output, tools[i], &available);
 	availability_done(&available);
-	return output_exit_code(output_close(output));
+	return output_exit_code("tools", output_close(output));
 }
 
 static const struct command tools_command = {

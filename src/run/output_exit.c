@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "base/exit_code.h"
@@ -12,12 +13,13 @@ int output_refused(const char *command, int result, const struct why *why)
 	return result == -EINVAL ? EXIT_USAGE : EXIT_IO;
 }
 
-int output_exit_code(int result)
+int output_exit_code(const char *command, int result)
 {
 	if (result == 0)
 		return EXIT_DONE;
+	/* As the shell would have seen it. */
 	if (result == -EPIPE)
-		return EXIT_SIGNAL + 13; /* SIGPIPE, as the shell would have seen it */
-	log_error("writing the output failed: %s", strerror(-result));
+		return EXIT_SIGNAL + SIGPIPE;
+	log_error("%s: writing failed: %s", command, strerror(-result));
 	return EXIT_IO;
 }

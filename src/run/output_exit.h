@@ -6,4 +6,4 @@
 /* Says why output_open refused: EXIT_USAGE, or EXIT_IO where the file cannot be opened. */
 int output_refused(const char *command, int result, const struct why *why);
 /* Exit code for what output_close returned, with a message where one is due. */
-int output_exit_code(int result);
+int output_exit_code(const char *command, int result);

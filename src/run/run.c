@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/out.h"
 #include "base/parse.h"
+#include "run/output_exit.h"
 #include "run/run.h"
 #include "snapshot/core/netns.h"
 
@@ -47,17 +48,6 @@ int run_refuse(const char *name, const struct why *why)
 }
 
 /* Exit code for what writing the output came to. */
-static int code_of_output(const struct run *run, int result)
-{
-	if (result == 0)
-		return EXIT_DONE;
-	/* As the shell would have seen it. */
-	if (result == -EPIPE)
-		return EXIT_SIGNAL + SIGPIPE;
-	log_error("%s: writing failed: %s", run->options.name, strerror(-result));
-	return EXIT_IO;
-}
-
 static int fail(const struct run *run, int r, int code)
 {
 	log_error("%s: %s", run->options.name, run->why.text[0] ? run->why.text : strerror(-r));
@@ -527,7 +517,7 @@ int run_carry_out(struct run *run)
 	if (closed < 0 && run->result == 0)
 		code = fail(run, closed, EXIT_IO);
 	end = code_of_end(run);
-	written = code_of_output(run, close_all(run));
+	written = output_exit_code(run->options.name, close_all(run));
 	child_done(&run->child);
 	loop_free(run->loop);
 	free(run->netns_path);

@@ -478,8 +478,8 @@ TEST(a_full_disk_is_reported)
 	REQUIRE(output_open(&options, &shape, &output, NULL) == 0);
 	CHECK(output_record(output, &record));
 	CHECK_ERR(output_close(output), -ENOSPC);
-	CHECK_EQ_INT(output_exit_code(-ENOSPC), 5);
-	CHECK_EQ_INT(output_exit_code(-EPIPE), 141);
+	CHECK_EQ_INT(output_exit_code("test", -ENOSPC), 5);
+	CHECK_EQ_INT(output_exit_code("test", -EPIPE), 141);
 }
 
 static char *out_text(struct out *out)

@@ -22,7 +22,7 @@ struct journey_source_options {
 	bool by_tree;       /* only processes that journey_source_follow names, and those that they start */
 	const char *cgroup; /* only this control group and those in it: its directory; NULL: all */
 	bool returns;       /* the stage between copied data and the end of the system call */
-	uint32_t sample;    /* one flow in so many, all packets of it; 0 or 1: every flow */
+	uint32_t sample;    /* follow one flow in N, with all of its packets; 0 or 1: every flow */
 	uint32_t least;     /* where max_cpu has made that fewer: as many as this again, once it costs little */
 	uint8_t set;        /* of hooks, enum event_set: less than all see less than all */
 	double max_cpu;     /* share of one processor that this may cost before fewer flows are followed; 0: no limit */

@@ -27,7 +27,7 @@ static int run(const void *config)
 	if (output_open(config, &shape, &output, NULL) < 0)
 		return EXIT_USAGE;
 	(void)output_record(output, &RECORD_OF(&dummy));
-	return output_exit_code(output_close(output));
+	return output_exit_code("dummy", output_close(output));
 }
 
 static const struct command dummy_command = {
