@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Clients of the flow laboratory: a session says what one client does; run_sessions plays many of them."""
+import contextlib
 import dataclasses
 import fcntl
 import os
@@ -27,12 +28,13 @@ class Session:
     lock: str = ''           # file that is locked while the request runs,
     lock_seconds: float = 0  # for this time
     lease: bool = False      # by a lease on it instead of flock()
+    alone: bool = False      # one of these at a time
     before: typing.Any = None  # another session that is over when this one begins
     later: typing.Any = None   # (seconds, session): another session after the first request was sent
 
     @property
     def slow(self):
-        return bool(self.drip or self.stall or self.rest or self.lock or self.later or self.before)
+        return bool(self.drip or self.stall or self.rest or self.lock or self.later or self.before or self.alone)
 
 
 class Http:
@@ -126,7 +128,8 @@ class Ports:
     """Client ports, each used once: they identify the sessions of the trace. seconds: how long each lasted."""
 
     def __init__(self, port):
-        self.port, self.used, self.seconds, self.guard = port, {}, {}, threading.Lock()
+        self.port, self.used, self.seconds = port, {}, {}
+        self.guard, self.alone = threading.Lock(), threading.Lock()
 
     def connect(self, session):
         for _ in range(1000):
@@ -188,6 +191,11 @@ def hold(session):
 
 def play(session, ports, speaks):
     """One session, from connect to close."""
+    with ports.alone if session.alone else contextlib.nullcontext():
+        play_now(session, ports, speaks)
+
+
+def play_now(session, ports, speaks):
     timers = []
     if session.before:
         play(session.before, ports, speaks)

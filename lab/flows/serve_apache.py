@@ -79,7 +79,8 @@ def upstream(place, r):
     return Session([place.speaks.ask(f'/up/?ms={int(between(r, 60, 400))}')], bad=True)
 
 
-@fault('apache-worker', 'error', 'ap_die ap_die_r ap_internal_redirect internal_internal_redirect index_directory '
-       'handle_autoindex make_autoindex_entry', usual=lambda place, r: Session([place.speaks.ask('/up/?ms=0')]))
+@fault('apache-worker', 'error', 'ap_discard_request_body ap_die ap_die_r ap_internal_redirect '
+       'internal_internal_redirect index_directory handle_autoindex make_autoindex_entry',
+       usual=lambda place, r: Session([place.speaks.ask('/up/?ms=0')]))
 def error(place, _r):
     return Session([place.speaks.ask('/up/?status=503')], bad=True)

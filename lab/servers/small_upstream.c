@@ -10,18 +10,26 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define BODY_BYTES 600
 
+static int number_at(const char *text)
+{
+	int number = 0;
+
+	for (; *text >= '0' && *text <= '9' && number < 100000000; text++)
+		number = number * 10 + *text - '0';
+	return number;
+}
+
 static int number_of(const char *text, const char *name, int fallback)
 {
 	const char *at = strstr(text, name);
 
-	return at ? atoi(at + strlen(name)) : fallback;
+	return at ? number_at(at + strlen(name)) : fallback;
 }
 
 static void wait_ms(int ms)
@@ -32,9 +40,9 @@ static void wait_ms(int ms)
 static void reply_http(int fd, const char *text)
 {
 	char reply[1024];
-	int head = snprintf(reply, sizeof(reply),
-			    "HTTP/1.1 %d Reply\r\nContent-Length: %d\r\nConnection: close\r\n\r\n",
-			    number_of(text, "status=", 200), BODY_BYTES);
+	int head =
+		snprintf(reply, sizeof(reply), "HTTP/1.1 %d Reply\r\nContent-Length: %d\r\nConnection: close\r\n\r\n",
+			 number_of(text, "status=", 200), BODY_BYTES);
 	int later = number_of(text, "body=", 0), first = later ? head : head + BODY_BYTES;
 
 	memset(reply + head, 'u', BODY_BYTES);
@@ -84,7 +92,7 @@ int main(int argc, char **argv)
 	struct sockaddr_in at = {.sin_family = AF_INET};
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
 
-	at.sin_port = htons((uint16_t)(argc > 1 ? atoi(argv[1]) : 0));
+	at.sin_port = htons((uint16_t)(argc > 1 ? number_at(argv[1]) : 0));
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	signal(SIGPIPE, SIG_IGN);
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
