@@ -35,10 +35,14 @@ def configure(place, workers):
         f.write(f'''daemon off; user root; worker_processes {workers}; pid {place.room}/pid;
 error_log {place.room}/error.log; events {{ worker_connections 1024; }}
 http {{ access_log off; {temp} limit_req_zone $request_uri zone=each:1m rate=2r/s; keepalive_requests 10000;
+proxy_cache_path {place.room}/cache keys_zone=pages:1m;
+upstream three {{ {f"server 127.0.0.1:{place.upstream_port} max_fails=0; " * 3} }}
 server {{ listen 127.0.0.1:{place.port} backlog=512; root {place.room}/www;
 location /list/ {{ autoindex on; }} location /long/ {{ autoindex on; }}
 location /up/ {{ {upstream} }} location /limited/ {{ limit_req zone=each burst=50; rewrite ^ /index.html break; }}
 location /failing/ {{ {upstream} proxy_intercept_errors on; error_page 503 = /long/; }}
+location /cached/ {{ {upstream} proxy_cache pages; proxy_cache_valid 10m; }}
+location /tried/ {{ proxy_pass http://three/; proxy_next_upstream http_503; }}
 location = /post {{ proxy_pass http://127.0.0.1:{place.upstream_port}/; }}
 }} }}
 ''')

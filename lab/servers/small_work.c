@@ -99,6 +99,8 @@ void work_parse(const char *text, struct work_request *ret_request)
 		.skip_ms = query_number(line, "skip=", 0),
 		.error_ms = query_number(line, "error=", 0),
 		.cold_ms = query_number(line, "cold=", 0),
+		.miss_ms = query_number(line, "miss=", 0),
+		.retry_ms = query_number(line, "retry=", 0),
 		.last = strstr(text, "Connection: close") != NULL,
 	};
 	path = strchr(line, '/');
@@ -154,8 +156,8 @@ static bool find_page(const struct work_request *request)
 {
 	unsigned char *slot = cache_slot(request->page);
 
-	if (!__atomic_exchange_n(slot, 1, __ATOMIC_RELAXED))
-		load_page(request->cold_ms);
+	if (!__atomic_exchange_n(slot, 1, __ATOMIC_RELAXED) || request->miss_ms)
+		load_page(request->miss_ms ? request->miss_ms : request->cold_ms);
 	return strncmp(request->page, "missing", 7) != 0;
 }
 
@@ -190,6 +192,21 @@ static int count_rows(const struct work_request *request)
 	if (!request->skip_ms)
 		sort_rows(rows);
 	return search_rows(rows, request->skip_ms);
+}
+
+static bool store_once(int ms, bool works)
+{
+	if (ms)
+		nap(ms);
+	return works;
+}
+
+static void store_visit(const struct work_request *request)
+{
+	int tries = request->retry_ms ? 5 : 1;
+
+	for (int i = 1; !store_once(request->retry_ms / 5, i == tries); i++)
+		;
 }
 
 static int connect_upstream(void)
@@ -275,6 +292,7 @@ void work_serve(const struct work_request *request, struct work_answer *ret_answ
 	}
 	found = find_page(request);
 	count_rows(request);
+	store_visit(request);
 	if (request->upstream_ms >= 0)
 		ask_upstream(request->upstream_ms);
 	compress_page(request->slow_ms);

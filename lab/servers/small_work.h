@@ -20,6 +20,8 @@ struct work_request {
 	int skip_ms;      /* ?skip: rows stay unsorted, and the search takes longer */
 	int error_ms;     /* ?error: fails, and writes a report */
 	int cold_ms;      /* ?cold: the first access to a page takes this long */
+	int miss_ms;      /* ?miss: the page is not in the cache, and takes this long */
+	int retry_ms;     /* ?retry: the store fails four times, a fifth of this long each */
 };
 
 struct work_answer {
