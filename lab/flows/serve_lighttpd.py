@@ -4,8 +4,7 @@ from flow_clients import Http, Session
 from flow_lab import between, fault, server
 from serve_nginx import documents
 
-READS = ('connection_handle_read_state connection_read_header_more connection_read_cq connection_handle_fdevent '
-         'connection_state_machine_loop')
+READS = 'connection_handle_read_state connection_read_header_more connection_read_cq'
 UPSTREAM = ('gw_recv_response gw_send_request gw_handle_fdevent gw_handle_subrequest gw_process_fdevent '
             'gw_write_request http_response_read gw_establish_connection proxy_create_env')
 

@@ -40,7 +40,7 @@ def stall(place, r):
     return Session([place.speaks.large()], bad=True, stall=between(r, 2, 4))
 
 
-@fault('redis', 'slow', 'evalCommand evalGenericCommand scriptCall luaCallFunction luaV_execute call processCommand',
+@fault('redis', 'slow', 'evalCommand evalGenericCommandWithDebugging evalGenericCommand luaCallFunction luaV_execute',
        usual=lambda place, r: Session([place.speaks.ask('EVAL', LOOP, 0, 10)]))
 def slow(place, r):
     return Session([place.speaks.ask('EVAL', LOOP, 0, int(between(r, 0.6e6, 6e6)))], bad=True)
