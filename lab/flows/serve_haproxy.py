@@ -5,10 +5,9 @@ from flow_lab import between, fault, server
 
 PATTERNS = 15000
 READS = 'h1_recv h1_io_cb h1_process h1_process_demux h1_handle_headers raw_sock_to_buf http_wait_for_request'
-UPSTREAM = ('http_wait_for_response h1_recv h1_io_cb h1_process raw_sock_to_buf process_stream sc_conn_recv '
-            'sc_conn_io_cb sc_conn_process si_cs_recv si_cs_io_cb cs_conn_io_cb cs_conn_recv')
-CONNECTS = ('connect_server back_try_conn_req back_handle_st_con back_handle_st_tar back_handle_st_cer '
-            'back_handle_st_req tcp_connect_server conn_fd_check conn_fd_handler process_stream')
+UPSTREAM = 'http_wait_for_response h1_recv h1_io_cb h1_process raw_sock_to_buf sc_conn_recv sc_conn_io_cb sc_conn_process'
+CONNECTS = ('connect_server back_try_conn_req back_handle_st_con back_handle_st_cer back_handle_st_req '
+            'tcp_connect_server')
 
 
 def patterns(place):
@@ -54,8 +53,8 @@ def drip(place, r):
     return Session([place.speaks.get()], bad=True, drip=between(r, 2, 4))
 
 
-@fault('haproxy', 'stall', 'h1_send h1_snd_buf h1_io_cb h1_process h1_process_mux raw_sock_from_buf sc_conn_send '
-       'si_cs_send cs_conn_send process_stream', usual=lambda place, r: Session([place.speaks.large()]))
+@fault('haproxy', 'stall', 'h1_send h1_snd_buf h1_io_cb h1_process h1_process_mux raw_sock_from_buf sc_conn_send',
+       usual=lambda place, r: Session([place.speaks.large()]))
 def stall(place, r):
     return Session([place.speaks.large()], bad=True, stall=between(r, 2, 4))
 
@@ -70,13 +69,13 @@ def upstream_body(place, r):
     return Session([place.speaks.ask(f'/up/?body={int(between(r, 60, 400))}')], bad=True)
 
 
-@fault('haproxy', 'slow', 'pat_match_reg pat_match_regm pattern_exec_match sample_conv_map sample_process regex_exec '
-       'regex_exec_match regex_exec2 http_action_set_header')
+@fault('haproxy', 'slow', 'pat_match_reg pat_match_regm pattern_exec_match sample_conv_map '
+       'regex_exec_match regex_exec2')
 def slow(place, _r):
     return Session([place.speaks.ask('/mapped/page')], bad=True)
 
 
-@fault('haproxy', 'error', 'http_process_tarpit http_reply_and_close http_req_get_intercept_rule process_stream')
+@fault('haproxy', 'error', 'http_process_tarpit http_reply_and_close http_req_get_intercept_rule')
 def error(place, _r):
     return Session([place.speaks.ask('/refused')], bad=True)
 

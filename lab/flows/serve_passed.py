@@ -30,7 +30,7 @@ NGINX = 'nginx nginx-workers nginx-proxy'
 
 
 @fault(NGINX, 'miss', f'{UPSTREAM} ngx_http_upstream_cache ngx_http_file_cache_open ngx_http_file_cache_exists '
-       'ngx_http_file_cache_update ngx_http_upstream_create_request ngx_http_proxy_create_request',
+       'ngx_http_file_cache_update ngx_http_proxy_create_request',
        usual=lambda place, r: Session([place.speaks.ask('/cached/?ms=0')]))
 def nginx_miss(place, r):
     return Session([place.speaks.ask(f'/cached/?ms={int(between(r, 60, 400))}&key={r.getrandbits(60)}')], bad=True)
