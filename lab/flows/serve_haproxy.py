@@ -5,7 +5,8 @@ from flow_lab import between, fault, server
 
 PATTERNS = 15000
 READS = 'h1_recv h1_io_cb h1_process h1_process_demux h1_handle_headers raw_sock_to_buf http_wait_for_request'
-UPSTREAM = 'http_wait_for_response h1_recv h1_io_cb h1_process raw_sock_to_buf sc_conn_recv sc_conn_io_cb sc_conn_process'
+UPSTREAM = ('http_wait_for_response h1_recv h1_io_cb h1_process raw_sock_to_buf sc_conn_recv sc_conn_io_cb '
+            'sc_conn_process')
 CONNECTS = ('connect_server back_try_conn_req back_handle_st_con back_handle_st_cer back_handle_st_req '
             'tcp_connect_server')
 
