@@ -111,6 +111,13 @@ def error(place, _r):
     return Session([place.speaks.ask('/failing/?status=503')], bad=True)
 
 
+@fault('nginx nginx-workers', 'error', 'ngx_http_static_handler ngx_http_special_response_handler '
+       'ngx_http_send_special_response ngx_http_discard_request_body', name='error-quick', labelled_only=True,
+       usual=lambda place, r: Session([place.speaks.post(1)]))
+def not_allowed(place, _r):
+    return Session([place.speaks.ask('/index.html', body='b')], bad=True)
+
+
 @fault(ALL, 'lock', 'ngx_http_limit_req_handler ngx_http_limit_req_delay',
        usual=lambda place, r: Session([place.speaks.ask(f'/limited/{r.getrandbits(60)}')]))
 def limited(place, r):

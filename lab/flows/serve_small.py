@@ -53,6 +53,16 @@ query_fault('skip', 'sort_rows search_rows scan_rows', 'skip={ms}')
 query_fault('error', 'fail_request write_report', 'error={ms}')
 
 
+@fault(ALL, 'skip', 'sort_rows search_rows scan_rows', name='skip-quick', labelled_only=True)
+def skip_quick(place, _r):
+    return Session([place.speaks.with_query('skip=0')], bad=True)
+
+
+@fault(ALL, 'error', 'fail_request write_report find_page', name='error-quick', labelled_only=True)
+def error_quick(place, _r):
+    return Session([place.speaks.with_query('error=0')], bad=True)
+
+
 @fault(ALL, 'lock', 'account_lock check_account', usual=lambda place, r: Session(
     [place.speaks.with_query(f'account=account{r.randint(1, 5)}')]))
 def lock(place, r):

@@ -96,8 +96,8 @@ void work_parse(const char *text, struct work_request *ret_request)
 	*ret_request = (struct work_request){
 		.slow_ms = query_number(line, "slow=", 0),
 		.upstream_ms = query_number(line, "up=", -1),
-		.skip_ms = query_number(line, "skip=", 0),
-		.error_ms = query_number(line, "error=", 0),
+		.skip_ms = query_number(line, "skip=", -1),
+		.error_ms = query_number(line, "error=", -1),
 		.cold_ms = query_number(line, "cold=", 0),
 		.miss_ms = query_number(line, "miss=", 0),
 		.retry_ms = query_number(line, "retry=", 0),
@@ -174,13 +174,14 @@ static void sort_rows(int *rows)
 
 static int scan_rows(const int *rows, int ms)
 {
-	nap(ms);
+	if (ms)
+		nap(ms);
 	return rows[ROWS / 2];
 }
 
 static int search_rows(const int *rows, int skip_ms)
 {
-	return skip_ms ? scan_rows(rows, skip_ms) : rows[ROWS / 2];
+	return skip_ms >= 0 ? scan_rows(rows, skip_ms) : rows[ROWS / 2];
 }
 
 static int count_rows(const struct work_request *request)
@@ -189,7 +190,7 @@ static int count_rows(const struct work_request *request)
 
 	for (int i = 0; i < ROWS; i++)
 		rows[i] = i * 37 % ROWS;
-	if (!request->skip_ms)
+	if (request->skip_ms < 0)
 		sort_rows(rows);
 	return search_rows(rows, request->skip_ms);
 }
@@ -259,7 +260,8 @@ static unsigned compress_page(int ms)
 
 static void write_report(int ms)
 {
-	nap(ms);
+	if (ms)
+		nap(ms);
 }
 
 static void fail_request(const struct work_request *request, struct work_answer *ret_answer)
@@ -286,7 +288,7 @@ void work_serve(const struct work_request *request, struct work_answer *ret_answ
 
 	*ret_answer = (struct work_answer){.last = request->last};
 	check_account(request);
-	if (request->error_ms) {
+	if (request->error_ms >= 0) {
 		fail_request(request, ret_answer);
 		return;
 	}

@@ -17,8 +17,8 @@ struct work_request {
 	bool last;        /* the client asks to close the connection */
 	int slow_ms;      /* ?slow: computation in one step */
 	int upstream_ms;  /* ?up: what the upstream server is asked to wait; -1: no upstream call */
-	int skip_ms;      /* ?skip: rows stay unsorted, and the search takes longer */
-	int error_ms;     /* ?error: fails, and writes a report */
+	int skip_ms;      /* ?skip: rows stay unsorted, and the search takes this much longer; -1: sorted */
+	int error_ms;     /* ?error: fails, and writes a report for so long; -1: does not */
 	int cold_ms;      /* ?cold: the first access to a page takes this long */
 	int miss_ms;      /* ?miss: the page is not in the cache, and takes this long */
 	int retry_ms;     /* ?retry: the store fails four times, a fifth of this long each */

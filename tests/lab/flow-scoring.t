@@ -83,6 +83,8 @@ def test_structure(tap):
     truth = dict(TRUTH, labelled_only=True, bad_seconds=0.001)
     total = flow_scoring.score([(truth, answer(said(None, []), said("compress_page")))])["total"]
     tap.equal((total["right"]["total"], total["labelled"]["right"]), (0, 1), "structure alone counts with labels only")
+    row = flow_scoring.judge(truth, answer(said(None, []), said("compress_page")))
+    tap.equal(flow_scoring.is_miss(row), False, "and silence without them is no miss")
 
 
 def test_report(tap):
