@@ -72,8 +72,9 @@ def upstream_body(place, r):
 
 @fault('haproxy', 'slow', 'pat_match_reg pat_match_regm pattern_exec_match sample_conv_map '
        'regex_exec_match regex_exec2')
-def slow(place, _r):
-    return Session([place.speaks.ask('/mapped/page')], bad=True)
+def slow(place, r):
+    # Results are cached by path.
+    return Session([place.speaks.ask(f'/mapped/page{r.getrandbits(60)}')], bad=True)
 
 
 @fault('haproxy', 'error', 'http_process_tarpit http_reply_and_close http_req_get_intercept_rule')

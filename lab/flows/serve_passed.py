@@ -13,7 +13,8 @@ def passed(place):
 
 # It serves connections as the thread pool does.
 for _fault in [f for f in FAULTS if f.server == 'pool']:
-    fault('passed', _fault.kind, ' '.join(_fault.functions), usual=_fault.usual, name=_fault.name)(_fault.make)
+    fault('passed', _fault.kind, ' '.join(_fault.functions), usual=_fault.usual, name=_fault.name,
+          labelled_only=_fault.labelled_only)(_fault.make)
 
 
 @fault('passed pool fork stages loop', 'miss', 'load_page find_page')

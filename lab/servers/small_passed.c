@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Processes: one accepts and passes each connection through a socket to the first idle one of a dozen workers. */
+/* Processes: one accepts and passes each connection through a socket to the first idle one of several workers. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #include "small_work.h"
 
-#define WORKERS 12
+#define WORKERS 16
 
 union passing {
 	struct cmsghdr header;
