@@ -135,6 +135,8 @@ class Look(Program):
 
     def __init__(self, lab, number, command, seconds):
         name = f"look-{number}"
+        if lab.way == "past":
+            command += " --past {past}"
         words = {"seconds": f"{max(1, round(seconds))}", "look": name,
                  "truth": os.path.join(lab.out, "truth.json"),
                  "out": os.path.abspath(lab.out), "past": past_path(lab)}

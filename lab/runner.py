@@ -127,6 +127,7 @@ class Lab:
         process = self.spawn(app["on"], command, path, stdin=subprocess.PIPE)
         self.running[name] = process
         self.pids[name] = process.pid
+        self.killed.discard(name)
         if words[0] == "real" and words[1] in real.SERVERS:
             self.wait_listening(name, real.options_of(words[2:])["port"])
         else:
@@ -291,7 +292,7 @@ class Lab:
         self.write_truth()
         if command and way == "past":
             self.recorder = look.Recorder(self)
-        for moment, action in sorted(self.actions(command and looks, command),
+        for moment, action in sorted(self.actions(command, looks),
                                      key=lambda one: one[0]):
             sleep_until(self.begin + moment)
             action()
@@ -302,14 +303,14 @@ class Lab:
             program.finish(3)
         return self.write_truth(end)
 
-    def actions(self, looks, command):
+    def actions(self, command, looks):
         """(time, what to do) of the whole run, relative to the start."""
         for moment, step, until in self.schedule():
             yield moment, functools.partial(self.start_fault, step)
             if until is not None:
                 yield (self.plan.fault_at + float(until),
                        functools.partial(self.end_fault, step))
-        for begin, seconds in looks or []:
+        for begin, seconds in looks if command else []:
             yield begin, functools.partial(self.start_look, command, seconds)
 
     def start_look(self, command, seconds):

@@ -92,7 +92,7 @@ class Steps(runner.Lab):
 def test_actions(tap):
     lab = Steps([{"do": "x", "n": 1, "until": 2.0}, {"do": "x", "n": 2, "at": 6.0, "until": 8.0}])
     states = []
-    for _, action in sorted(lab.actions([(9.0, 3)], "nest"), key=lambda one: one[0]):
+    for _, action in sorted(lab.actions("nest", [(9.0, 3)]), key=lambda one: one[0]):
         action()
         states.append(lab.ended_at is not None)
     tap.equal(" ".join(lab.done), "+1 -1 look +2 -2", "faults begin and end in order, with looks between them")
