@@ -87,6 +87,16 @@ def takes_past(command):
     return "--past" in said
 
 
+def with_past(command, way):
+    """The program under test, told which past it has.
+
+    Without --past none it would find the recorder of a run beside this one.
+    """
+    if way == "past":
+        return command + " --past {past}"
+    return command + " --past none" if takes_past(command) else command
+
+
 class Program:
     """A program of nest on A; keeps the CPU time it used."""
 
@@ -135,8 +145,6 @@ class Look(Program):
 
     def __init__(self, lab, number, command, seconds):
         name = f"look-{number}"
-        if lab.way == "past":
-            command += " --past {past}"
         words = {"seconds": f"{max(1, round(seconds))}", "look": name,
                  "truth": os.path.join(lab.out, "truth.json"),
                  "out": os.path.abspath(lab.out), "past": past_path(lab)}

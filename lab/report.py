@@ -180,6 +180,9 @@ SUMMARY = (
     ("runs with the culprit found", lambda total: interval(total["found_runs"])),
     ("right verdict after (median)", lambda total:
      f"{decimal(total['first_right_s'])} s"),
+    ("baseline of a look (median)", lambda total:
+     "-" if total["baseline_s"] is None else f"{total['baseline_s']:.0f} s",
+     ("late", "past")),
     ("CPU of a look: median, p95", lambda total: share_of_core(total["cpu"])),
     ("CPU of the recorder", lambda total: share_of_core(total["recorder_cpu"]),
      ("past",)),

@@ -286,6 +286,7 @@ class Lab:
         """
         self.way, self.begin = way, time.monotonic()
         looks, length = look.schedule(self.plan, way)
+        command = command and look.with_past(command, way)
         sleep_until(self.begin + min(look.EARLY_DELAY,
                                      self.plan.fault_at - 0.2))
         self.waits.append(self.cpu_waits())

@@ -61,6 +61,7 @@ class Window:
     label: str = "edge"
     look: int = 1
     silent: bool = False
+    baseline_s: float = None
 
 
 @dataclasses.dataclass
@@ -114,7 +115,8 @@ def read_window(record, offset_ns, threshold):
     blames, notes = split_findings(said, threshold)
     modules = {module.get("id"): module for module in said.get("modules") or []}
     return Window(begin, begin + said["window_ms"] / 1e3,
-                  record["arrived_ns"] / 1e9, blames, notes, modules)
+                  record["arrived_ns"] / 1e9, blames, notes, modules,
+                  baseline_s=said.get("baseline_s"))
 
 
 def read_look(run, name, threshold):
@@ -450,6 +452,9 @@ def add_up(runs):
         "healthy_hours": seconds / 3600,
         "false_alarms": alarms,
         "alarms_per_hour": alarms / (seconds / 3600) if seconds else None,
+        "baseline_s": median([window.baseline_s for run in valid
+                              for window in run.windows
+                              if window.baseline_s is not None]),
         "cpu": costs(looks),
         "recorder_cpu": costs(run.truth.get("recorder") for run in valid),
     }

@@ -71,12 +71,15 @@ def parse_arguments():
     parser.add_argument("mode", choices=MODES)
     parser.add_argument("truth")
     parser.add_argument("seconds", type=float)
-    parser.add_argument("--past", metavar="FILE", type=argparse.FileType("rb"))
+    parser.add_argument("--past", metavar="FILE", help="'none', or a file")
     return parser.parse_args()
 
 
 def main():
     arguments = parse_arguments()
+    if arguments.past not in (None, "none") and \
+            not os.path.exists(arguments.past):
+        sys.exit(f"no such file: {arguments.past}")
     mode, path, seconds = arguments.mode, arguments.truth, arguments.seconds
     generator = random.Random(path)
     choices = {"nothing": lambda: [], "oracle": lambda: oracle(path),

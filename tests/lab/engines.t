@@ -24,8 +24,8 @@ def record(room):
     os.mkdir(path)
     subprocess.run([NEST, "diagnose", "--json", "-d", "4", "--save", os.path.join(path, "look-1.nest")], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    truth = {"scenario": "H00", "title": "at rest", "kind": "healthy", "set": "known", "way": "early", "paper": None, "seed": 1, "choice": {},
-             "drawn": {}, "realtime_minus_monotonic_ns": time.time_ns() - time.monotonic_ns(), "faults": [],
+    truth = {"scenario": "H00", "title": "at rest", "kind": "healthy", "set": "known", "way": "early", "paper": None,
+             "seed": 1, "choice": {}, "drawn": {}, "realtime_minus_monotonic_ns": time.time_ns() - time.monotonic_ns(), "faults": [],
              "answers": [], "tolerate": [], "must_not_blame": [], "note_is_enough": False,
              "looks": [{"name": "look-1", "begin_ns": 0, "end_ns": None, "exit": 0, "cpu_s": None}],
              "impact": {"metric": None, "bites": True, "reason": None, "before": None, "after": None, "windows": []}}
@@ -50,7 +50,8 @@ def main():
             tap.ok(len(said) >= 1 and all(window["schema"] == "nest.diagnosis/1" for window in said),
                    "a verdict for each window", len(said))
             with open(os.path.join(room, "accuracy.json")) as file:
-                tap.equal(json.load(file)["ways"]["early"]["total"]["healthy_windows"], len(said), "all of them are scored")
+                total = json.load(file)["ways"]["early"]["total"]
+            tap.equal(total["healthy_windows"], len(said), "all of them are scored")
         os.unlink(os.path.join(path, "look-1.nest"))
         done = score(room, "--engine", "nest2011")
         tap.ok(done.returncode != 0 and "no recording" in done.stderr, "a run without a recording is refused",

@@ -47,7 +47,8 @@ def test_moments(tap):
         problems = [problem(scenario.Plan(one, seed)) for seed in range(6)]
         tap.ok(not any(problems), f"{one.id}: late looks are in time", next(filter(None, problems), ""))
     firsts = [moments(plan_of(seed=seed))[0][0] for seed in range(200)]
-    tap.ok(min(firsts) < 2.5 and max(firsts) > 7.5, "the first look begins at any moment", f"{min(firsts)} {max(firsts)}")
+    tap.ok(min(firsts) < 2.5 and max(firsts) > 7.5, "the first look begins at any moment",
+           f"{min(firsts)} {max(firsts)}")
     tap.equal(len(moments(plan_of())[0]), 3, "a lasting fault is looked at three times")
     tap.equal(moments(plan_of()), moments(plan_of(), "past"), "late looks with a past begin at the same moments")
     tap.ok(moments(plan_of(seed=1)) != moments(plan_of(seed=2)), "another seed, other moments")
@@ -64,6 +65,9 @@ def test_past(tap):
               "help is asked of the command")
     tap.equal([look.takes_past(f"{stub} oracle {{truth}} {{seconds}}"), look.takes_past("/bin/true {truth}"),
                look.takes_past("/nonexistent {truth}")], [True, False, False], "who takes a past lists --past")
+    tap.equal([look.with_past(f"{stub} oracle", way).split()[2:] for way in look.WAYS] + [
+        look.with_past("/bin/true", "late")], [["--past", "none"], ["--past", "{past}"], ["--past", "none"], "/bin/true"],
+              "others are told that they have none: a run beside this one may record")
 
 
 class Steps(runner.Lab):
