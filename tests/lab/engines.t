@@ -25,8 +25,8 @@ def record(room):
     subprocess.run([NEST, "diagnose", "--json", "-d", "4", "--save", os.path.join(path, "look-1.nest")], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     truth = {"scenario": "H00", "title": "at rest", "kind": "healthy", "set": "known", "way": "early", "paper": None,
-             "seed": 1, "choice": {}, "drawn": {}, "realtime_minus_monotonic_ns": time.time_ns() - time.monotonic_ns(), "faults": [],
-             "answers": [], "tolerate": [], "must_not_blame": [], "note_is_enough": False,
+             "seed": 1, "choice": {}, "drawn": {}, "faults": [], "answers": [], "tolerate": [], "must_not_blame": [],
+             "realtime_minus_monotonic_ns": time.time_ns() - time.monotonic_ns(), "note_is_enough": False,
              "looks": [{"name": "look-1", "begin_ns": 0, "end_ns": None, "exit": 0, "cpu_s": None}],
              "impact": {"metric": None, "bites": True, "reason": None, "before": None, "after": None, "windows": []}}
     with open(os.path.join(path, "truth.json"), "w") as file:

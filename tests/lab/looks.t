@@ -66,7 +66,8 @@ def test_past(tap):
     tap.equal([look.takes_past(f"{stub} oracle {{truth}} {{seconds}}"), look.takes_past("/bin/true {truth}"),
                look.takes_past("/nonexistent {truth}")], [True, False, False], "who takes a past lists --past")
     tap.equal([look.with_past(f"{stub} oracle", way).split()[2:] for way in look.WAYS] + [
-        look.with_past("/bin/true", "late")], [["--past", "none"], ["--past", "{past}"], ["--past", "none"], "/bin/true"],
+        look.with_past("/bin/true", "late")],
+              [["--past", "none"], ["--past", "{past}"], ["--past", "none"], "/bin/true"],
               "others are told that they have none: a run beside this one may record")
 
 
