@@ -3,8 +3,9 @@
 
 import html
 
-from report import (GROUP_COLUMNS, SCENARIO_COLUMNS, UNITS, WAY_TITLES, any_of,
-                    bite_text, decimal, group_rows, matrix_order, miss_text,
+from report import (EARLY_MISSES, GROUP_COLUMNS, SCENARIO_COLUMNS, UNITS,
+                    WAY_TITLES, any_of, bite_text, decimal, group_rows,
+                    matrix_order, miss_rows,
                     right_answer, rows_of, scored, share_of_core,
                     summary_rows, unscored)
 
@@ -22,7 +23,7 @@ main{max-width:1360px;margin:0 auto;padding:40px 24px 80px}
 h1{font-size:28px;margin:0 0 4px}h2{font-size:19px;margin:44px 0 12px}
 p{margin:6px 0;color:var(--soft);max-width:76ch}
 .cards{display:grid;gap:12px;margin-top:24px;
-grid-template-columns:repeat(auto-fit,minmax(240px,1fr))}
+grid-template-columns:repeat(auto-fit,minmax(270px,1fr))}
 .card{background:var(--card);border:1px solid var(--line);border-radius:10px;
 padding:14px 16px}
 .card b{display:block;font-size:27px;font-variant-numeric:tabular-nums}
@@ -34,8 +35,9 @@ th{font-weight:600;color:var(--soft);text-align:right;padding:6px 8px;
 border-bottom:1px solid var(--line);white-space:nowrap}
 td{padding:5px 8px;border-bottom:1px solid var(--line);text-align:right;
 white-space:nowrap}
-th.l,td.l{text-align:left}td.w{white-space:normal;min-width:230px}
-td.first,th.first{border-left:1px solid var(--line);padding-left:14px}
+th.l,td.l{text-align:left}td.w{white-space:normal;min-width:200px}
+.tight td,.tight th{padding:5px 5px;font-size:12.5px}
+.tight .first{border-left:1px solid var(--line);padding-left:10px}
 tr.group td{padding-top:18px;font-weight:600;color:var(--soft);
 text-align:left}
 .good{color:var(--good)}.fair{color:var(--fair)}.bad{color:var(--bad)}
@@ -201,7 +203,7 @@ def scenario_table(result):
     heads = "".join(f'<th class="first">{UNITS[way]}</th>' + "".join(
         f"<th>{title}</th>" for title, _ in SCENARIO_COLUMNS)
         for way in result["ways"])
-    return ('<div class="scroll"><table><tr><th colspan="4"></th>'
+    return ('<div class="scroll"><table class="tight"><tr><th colspan="4"></th>'
             f'{over}</tr><tr><th class="l">id</th><th class="l">scenario</th>'
             f'<th class="l">right answer</th><th>bite</th>{heads}</tr>'
             f"{scenario_rows(result)}</table></div>")
@@ -263,9 +265,9 @@ def list_of(items):
 def misses(way, figures):
     if not figures["misses"]:
         return ""
-    shown = figures["misses"][:15 if way == "early" else None]
-    return (f"<h2>Misses: {esc(WAY_TITLES[way])}</h2>"
-            + list_of(miss_text(one, way) for one in shown))
+    heads, *rows = miss_rows(way, figures,
+                             EARLY_MISSES if way == "early" else None)
+    return f"<h2>Misses: {esc(WAY_TITLES[way])}</h2>" + text_table(heads, rows)
 
 
 def way_details(way, figures):

@@ -232,20 +232,28 @@ def group_table(result):
     return layout(rows + list(group_rows(result)), 2)
 
 
+# Windows of an early look repeat a miss; late ones are listed in full.
+EARLY_MISSES = 15
+
+
 def place_text(place):
     after = place["after_s"]
     late = "" if after is None else f" ({after:.0f} s)"
     return f"{place['seed']}.{place['look']}{late}"
 
 
-def miss_text(one, way):
-    places = ""
-    if way != "early":
-        shown = [place_text(place) for place in one["where"][:6]]
-        more = len(one["where"]) - len(shown)
-        places = "  " + ", ".join(shown) + (f", {more} more" if more else "")
-    return (f"{one['scenario']:5} {one['what']:12} {one['windows']:4} "
-            f"{UNITS[way]}  said: {one['said']}{places}")
+def miss_rows(way, figures, limit):
+    """A table of the misses of a way, the most frequent first."""
+    yield ["id", "right answer", "miss", "said", UNITS[way]] + (
+        ["seed.look (seconds after the fault)"] if way != "early" else [])
+    for one in figures["misses"][:limit]:
+        row = [one["scenario"], right_answer(figures["scenarios"][
+            one["scenario"]]), one["what"], one["said"], str(one["windows"])]
+        if way != "early":
+            places = [place_text(place) for place in one["where"][:6]]
+            more = len(one["where"]) - len(places)
+            row.append(", ".join(places) + (f", {more} more" if more else ""))
+        yield row
 
 
 def unscored(result):
@@ -273,11 +281,8 @@ def parts_of(result):
     yield "Together", summary_table(result)
     for way, figures in ways.items():
         if figures["misses"]:
-            yield (f"Misses: {WAY_TITLES[way]}" + (
-                "" if way == "early" else
-                " (seed.look, seconds after the fault)"),
-                   [miss_text(one, way) for one in
-                    figures["misses"][:12 if way == "early" else None]])
+            yield (f"Misses: {WAY_TITLES[way]}", layout(list(miss_rows(
+                way, figures, EARLY_MISSES if way == "early" else None)), 6))
     if unscored(result):
         yield "Not scored", unscored(result)
 

@@ -261,6 +261,7 @@ class Judgement:
     set_size: int
     in_set: bool
     said: str = "nothing"
+    accused: str = None
     window: Window = None
 
 
@@ -293,7 +294,7 @@ def judge(run, window):
         {layer_of(finding, answers) for finding in counted},
         len(candidates),
         any(candidates & set(answer["causes"]) for answer in answers),
-        say(window, counted), window)
+        say(window, counted), top.get("module") if top else None, window)
 
 
 def say(window, counted):
@@ -528,7 +529,8 @@ def misses(runs):
         for one in judge_run(run) if run.valid else []:
             what = miss_of(one)
             if what:
-                key = run.truth["scenario"], what, one.said
+                place = f" at {one.accused}" if what == "module" else ""
+                key = run.truth["scenario"], what, one.said + place
                 table.setdefault(key, []).append(where_of(run, one))
     return [{"scenario": name, "what": what, "said": said,
              "windows": len(places), "where": places}
