@@ -37,6 +37,7 @@ td{padding:5px 8px;border-bottom:1px solid var(--line);text-align:right;
 white-space:nowrap}
 th.l,td.l{text-align:left}td.w{white-space:normal;min-width:200px}
 .tight td,.tight th{padding:5px 5px;font-size:12.5px}
+.tight .mono{white-space:normal}
 .tight .first{border-left:1px solid var(--line);padding-left:10px}
 tr.group td{padding-top:18px;font-weight:600;color:var(--soft);
 text-align:left}
