@@ -48,7 +48,7 @@ def upstream(place, r):
 
 
 @fault('lighttpd', 'slow', 'mod_dirlisting_subrequest http_open_directory http_read_directory http_list_directory '
-       'http_dirls_sort mod_dirlisting_subrequest_start')
+       'http_dirls_sort mod_dirlisting_subrequest_start chunkqueue_append_mem_to_tempfile')
 def slow(place, _r):
     # It makes one listing at a time, and refuses others meanwhile.
     return Session([place.speaks.ask('/long/')], bad=True, alone=True)

@@ -10,7 +10,7 @@ FILES = 12000
 UPSTREAM = ('ngx_http_upstream_handler ngx_http_upstream_process_header ngx_http_upstream_send_request '
             'ngx_http_upstream_send_request_handler ngx_http_upstream_connect ngx_http_upstream_init_request '
             'ngx_http_upstream_init ngx_http_proxy_handler ngx_unix_recv')
-LISTING = 'ngx_http_autoindex_handler ngx_read_dir ngx_http_autoindex_html'
+LISTING = 'ngx_http_autoindex_handler ngx_de_info ngx_read_dir ngx_http_autoindex_html'
 
 
 def documents(room, files=FILES):
@@ -81,7 +81,7 @@ def drip_body(place, r):
     return Session([place.speaks.post(3000)], bad=True, drip=between(r, 2, 4))
 
 
-@fault(ALL, 'stall', 'ngx_linux_sendfile ngx_linux_sendfile_chain ngx_http_write_filter ngx_http_writer '
+@fault(ALL, 'stall', 'ngx_writev ngx_writev_chain ngx_linux_sendfile_chain ngx_http_write_filter ngx_http_writer '
        'ngx_http_output_filter', usual=lambda place, r: Session([place.speaks.large()]))
 def stall(place, r):
     return Session([place.speaks.large()], bad=True, stall=between(r, 2, 4))
