@@ -3,7 +3,7 @@
 from flow_clients import LARGE_BYTES, Http, Session
 from flow_lab import between, fault, server
 
-PATTERNS = 15000
+PATTERNS = 3000
 READS = 'h1_recv h1_io_cb h1_process h1_process_demux h1_handle_headers raw_sock_to_buf http_wait_for_request'
 UPSTREAM = ('http_wait_for_response h1_recv h1_io_cb h1_process raw_sock_to_buf sc_conn_recv sc_conn_io_cb '
             'sc_conn_process')
