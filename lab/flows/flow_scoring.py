@@ -52,15 +52,10 @@ def why_invalid(truth, answer):
         return f'{truth["failed"]} of {truth["clients"]} clients failed: {truth["errors"][:1]}'
     if answer is not None and answer['bad_seen'] < len(truth['bad']):
         return f'{answer["bad_seen"]} of {len(truth["bad"])} bad sessions are in the trace'
-    if truth['bad'] and not truth['labelled_only'] and not is_felt(truth):
+    if truth['bad'] and not truth['labelled_only'] \
+            and truth['bad_seconds'] < truth['good_seconds'] + BITES_SECONDS:
         return f'the fault did not bite: {truth["bad_seconds"]} s, good ones {truth["good_seconds"]} s'
     return None
-
-
-def is_felt(truth):
-    """Whether every bad session is slow to its client: longer than the median good one, and than most good ones."""
-    bad = truth['bad_seconds']
-    return bad >= truth['good_seconds'] + BITES_SECONDS and bad > truth.get('good_p90_seconds', 0)
 
 
 def judge(truth, answer):

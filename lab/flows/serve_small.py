@@ -36,10 +36,10 @@ small('loop', '?up=0')
 
 
 def query_fault(kind, functions, query, usual=None):
-    """A fault of own time, 30 to 300 ms, switched on by the query."""
+    """A fault of own time, 50 to 400 ms, switched on by the query."""
     @fault(ALL, kind, functions, usual=usual)
     def make(place, r):
-        return Session([place.speaks.with_query(query.format(ms=int(between(r, 30, 300))))], bad=True)
+        return Session([place.speaks.with_query(query.format(ms=int(between(r, 50, 400))))], bad=True)
     return make
 
 

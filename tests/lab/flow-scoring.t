@@ -72,7 +72,6 @@ def test_healthy(tap):
 
 def test_invalid(tap):
     for change, title in (({"bad_seconds": 0.01}, "a fault that the clients did not feel"),
-                          ({"good_p90_seconds": 0.3}, "one that lasts no longer than many good sessions"),
                           ({"failed": 2}, "a recording whose clients failed")):
         result = flow_scoring.score([(dict(TRUTH, **change), answer(said("compress_page", [1, 2])))])
         tap.equal((result["total"]["right"]["total"], len(result["invalid"])), (0, 1), f"{title} is not scored")
