@@ -19,12 +19,12 @@ for _fault in [f for f in FAULTS if f.server == 'pool']:
 
 @fault('passed pool fork stages loop', 'miss', 'load_page find_page')
 def miss(place, r):
-    return Session([place.speaks.with_query(f'miss={int(between(r, 30, 300))}')], bad=True)
+    return Session([place.speaks.with_query(f'miss={int(between(r, 50, 400))}')], bad=True)
 
 
 @fault('passed pool fork stages loop', 'retry', 'store_visit store_once')
 def retry(place, r):
-    return Session([place.speaks.with_query(f'retry={int(between(r, 30, 300))}')], bad=True)
+    return Session([place.speaks.with_query(f'retry={int(between(r, 50, 400))}')], bad=True)
 
 
 NGINX = 'nginx nginx-workers nginx-proxy'
