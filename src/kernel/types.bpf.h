@@ -428,7 +428,6 @@ struct tcp_sock {
 	u64 tcp_wstamp_ns;
 	u64 tcp_clock_cache;
 	u64 first_tx_mstamp;
-	u16 tcp_header_len;
 	u32 lsndtime;
 	u8 ecn_flags;
 	u8 nonagle : 4;
@@ -493,6 +492,11 @@ struct tcp_skb_cb {
 			u16 tcp_gso_segs;
 		};
 	};
+};
+
+/* 16 bits since 6.15. */
+struct tcp_skb_cb___flags {
+	__u8 tcp_flags;
 };
 
 /* Interfaces and their queues: dev.*, qdisc.*, napi.poll. */

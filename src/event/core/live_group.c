@@ -22,7 +22,8 @@ static uint32_t value_size(const struct event_config *config)
 	case EVENT_SUM:
 		return offsetof(struct event_group, slots) + config->add_count * (uint32_t)sizeof(uint64_t);
 	default:
-		return sizeof(struct event_group);
+		return offsetof(struct event_group, slots) +
+		       (EVENT_SLOTS_MAX + config->add_count) * (uint32_t)sizeof(uint64_t);
 	}
 }
 
@@ -179,7 +180,7 @@ static struct event_group sum_up(const struct event_config *config, const char *
 		total.max = max_of(total.max, group.max);
 		total.count += group.count;
 		total.sum += group.sum;
-		for (unsigned i = 0; i < EVENT_SLOTS_MAX; i++)
+		for (unsigned i = 0; i < ARRAY_SIZE(total.slots); i++)
 			total.slots[i] += group.slots[i];
 	}
 	return total;

@@ -14,6 +14,7 @@
 
 #define NSEC_PER_MSEC 1000000ull
 #define RCV_SHUTDOWN  1
+#define TCP_FIN       1
 #define ECONNRESET    104
 #define EPIPE         32
 #define ETIMEDOUT     110
@@ -177,18 +178,14 @@ static __always_inline void note_answer(struct exchange_state *state, const stru
 
 /* --- received segments -------------------------------------------------------------------------------------------- */
 
-/* New payload, and where it ends. A pure ACK is told by its length: most segments of a bulk sender are. */
+/* New payload, and where it ends. TCP has filled in its part of the packet; a FIN counts there. */
 static __always_inline __u32 new_bytes(struct sk_buff *skb, const struct tcp_sock *tp, __u32 *ret_end)
 {
-	__u32 at = skb->transport_header, header;
-	__be32 words[4];
+	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
+	__u32 end = cb->end_seq - (((const struct tcp_skb_cb___flags *)cb)->tcp_flags & TCP_FIN);
 
-	if (skb->len == tp->tcp_header_len || bpf_probe_read_kernel(words, sizeof(words), skb->head + at) < 0)
-		return 0;
-	/* Header length in 32-bit words: upper half of the byte. */
-	header = bpf_ntohl(words[3]) >> 28 << 2;
-	*ret_end = bpf_ntohl(words[1]) + skb->len - header;
-	return (__s32)(*ret_end - tp->rcv_nxt) > 0 ? skb->len - header : 0;
+	*ret_end = end;
+	return (__s32)(end - tp->rcv_nxt) > 0 ? end - cb->seq : 0;
 }
 
 SEC("tp_btf/tcp_probe")
