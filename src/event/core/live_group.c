@@ -243,6 +243,7 @@ static int collect(struct live *live, unsigned request, struct why *why)
 
 	if (old.groups < 0)
 		return 0;
+	live_sweep(live, request);
 	live->groups[request] = NO_MAPS;
 	r = make_maps(live, &live->requests[request].config, &live->groups[request], why);
 	if (r < 0)

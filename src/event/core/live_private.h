@@ -90,6 +90,10 @@ void live_late_look(struct live *live);
 /* For by_cgroup: follows this cgroup and its descendants, also future ones. */
 int live_cgroup_seed(struct live *live, const char *directory, struct why *why) _must_check_;
 
+/* Runs the sweep of the requests that stream, or of one that aggregates. */
+void live_sweep_streams(struct live *live);
+void live_sweep(struct live *live, unsigned request);
+
 /* For incomplete events: event_finisher. */
 int live_finishers_begin(struct live *live, struct why *why) _must_check_;
 void live_finishers_stop(struct live *live);

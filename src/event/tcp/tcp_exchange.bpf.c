@@ -341,3 +341,54 @@ int BPF_PROG(tcp_exchange_leave_twin, struct sock *sk, int oldstate, int newstat
 {
 	return state_changed(ctx, sk, oldstate, newstate);
 }
+
+/* --- what has begun and not ended --------------------------------------------------------------------------------- */
+
+/* Connections established before the run. */
+SEC("iter/task_file")
+int tcp_exchange_seed(struct bpf_iter__task_file *ctx)
+{
+	struct exchange_state *state;
+	struct file *file = ctx->file;
+	struct socket *socket;
+	struct tcp_sock *tp;
+	struct sock *sk;
+
+	socket = file ? bpf_sock_from_file(file) : NULL;
+	sk = socket ? socket->sk : NULL;
+	tp = sk && is_tcp(sk) && sk->__sk_common.skc_state == SOCKET_ESTABLISHED ? bpf_skc_to_tcp_sock(sk) : NULL;
+	if (!tp)
+		return 0;
+	state = bpf_sk_storage_get(&tcp_exchange_about, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (state && !state->known)
+		begin_state(state, tp);
+	return 0;
+}
+
+SEC("iter/bpf_sk_storage_map")
+int tcp_exchange_open(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	const struct exchange_state *stored = ctx->value;
+	struct finding found = {.outcome = TCP_EXCHANGE_OPEN};
+	struct exchange_state state;
+	struct sock *sk = ctx->sk;
+	struct tcp_sock *tp;
+
+	tp = sk && stored && sk->__sk_common.skc_state == SOCKET_ESTABLISHED ? bpf_skc_to_tcp_sock(sk) : NULL;
+	if (!tp)
+		return 0;
+	state = *stored;
+	if (!state.known)
+		begin_state(&state, tp);
+	if (tp->snd_nxt != state.sent) {
+		/* Answered, which the next segment will show. */
+		if (state.role != TCP_ROLE_CLIENT)
+			return 0;
+		note_request(&state, tp, tp->snd_nxt);
+	}
+	if (!state.asked_ns)
+		return 0;
+	found.lat_ns = since(state.asked_ns, bpf_ktime_get_ns());
+	found.request_bytes = request_bytes(&state);
+	return report(ctx, sk, tp, state.role, &found);
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "event/tcp/tcp_exchange.h"
+#include "event/core/attach.h"
 #include "event/core/event.h"
 #include "event/tcp/tcp_role.h"
 
@@ -8,6 +9,7 @@ static const struct enum_name outcome_items[] = {
 	{TCP_EXCHANGE_CLOSED, "closed", "this host closed the connection without an answer"},
 	{TCP_EXCHANGE_PEER_CLOSED, "peer-closed", "the peer closed the connection without an answer"},
 	{TCP_EXCHANGE_RESET, "reset", "the connection was reset without an answer"},
+	{TCP_EXCHANGE_OPEN, "open", "no answer yet, at the end of the interval or run"},
 	{TCP_EXCHANGE_TIMED_OUT, "timed-out", "the connection timed out without an answer"},
 };
 static struct enum_names outcome_names = {.items = outcome_items, .count = ARRAY_SIZE(outcome_items)};
@@ -36,6 +38,17 @@ static const struct event_role exchange_roles[] = {
 		.name = "state changes",
 		.hooks = {{.programs = {"tcp_exchange_leave", "tcp_exchange_leave_twin"}, .twins = true}},
 	},
+	{
+		.name = "requests before the run",
+		.without = "requests sent before the run are not reported",
+		.hooks = {{.programs = {"tcp_exchange_seed"}, .attach = event_attach_walk}},
+	},
+	{
+		.name = "open requests",
+		.without = "open requests are not reported",
+		.hooks = {{.programs = {"tcp_exchange_open"}, .attach = event_attach_later}},
+	},
 };
 EVENT_TYPE(tcp_exchange, "tcp.exchange", struct tcp_exchange, exchange_fields, exchange_roles,
-	   "request and answer on a TCP connection, with latency");
+	   "request and answer on a TCP connection, with latency", .sweep = "tcp_exchange_open",
+	   .swept = "tcp_exchange_about");

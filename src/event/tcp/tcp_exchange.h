@@ -10,6 +10,7 @@ enum tcp_exchange_outcome {
 	TCP_EXCHANGE_PEER_CLOSED,
 	TCP_EXCHANGE_RESET,
 	TCP_EXCHANGE_TIMED_OUT,
+	TCP_EXCHANGE_OPEN,
 };
 
 struct tcp_exchange {
