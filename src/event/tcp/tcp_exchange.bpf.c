@@ -311,10 +311,13 @@ static __always_inline int state_changed(void *ctx, struct sock *sk, int oldstat
 		begin_client(sk);
 	if (oldstate != SOCKET_ESTABLISHED && newstate != SOCKET_LAST_ACK && newstate != SOCKET_CLOSE)
 		return 0;
-	state = is_tcp(sk) ? bpf_sk_storage_get(&tcp_exchange_about, sk, NULL, 0) : NULL;
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!state || !tp)
+	tp = is_tcp(sk) ? bpf_skc_to_tcp_sock(sk) : NULL;
+	state = tp ? bpf_sk_storage_get(&tcp_exchange_about, sk, NULL,
+					oldstate == SOCKET_ESTABLISHED ? BPF_SK_STORAGE_GET_F_CREATE : 0)
+		   : NULL;
+	if (!state)
 		return 0;
+	/* No segment was seen: none came, or they are not traced. */
 	if (!state->known && oldstate == SOCKET_ESTABLISHED)
 		begin_state(state, tp);
 	if (oldstate == SOCKET_ESTABLISHED && state->role == TCP_ROLE_CLIENT && tp->snd_nxt != state->sent) {

@@ -33,7 +33,12 @@ static const struct field exchange_fields[] = {
 #undef X
 
 static const struct event_role exchange_roles[] = {
-	{.name = "received segments", .hooks = {{.programs = {"tcp_exchange_segment"}}}},
+	{
+		.name = "received segments",
+		.without = "only requests that end without an answer are reported",
+		.costly = true,
+		.hooks = {{.programs = {"tcp_exchange_segment"}}},
+	},
 	{
 		.name = "state changes",
 		.hooks = {{.programs = {"tcp_exchange_leave", "tcp_exchange_leave_twin"}, .twins = true}},
@@ -41,11 +46,13 @@ static const struct event_role exchange_roles[] = {
 	{
 		.name = "requests before the run",
 		.without = "requests sent before the run are not reported",
+		.costly = true,
 		.hooks = {{.programs = {"tcp_exchange_seed"}, .attach = event_attach_walk}},
 	},
 	{
 		.name = "open requests",
 		.without = "open requests are not reported",
+		.costly = true,
 		.hooks = {{.programs = {"tcp_exchange_open"}, .attach = event_attach_later}},
 	},
 };
