@@ -2,6 +2,7 @@
 #include "event/tcp/tcp_exchange.h"
 #include "event/core/attach.h"
 #include "event/core/event.h"
+#include "event/tcp/tcp_exchange_names.h"
 #include "event/tcp/tcp_role.h"
 
 static const struct enum_name outcome_items[] = {
@@ -12,7 +13,7 @@ static const struct enum_name outcome_items[] = {
 	{TCP_EXCHANGE_OPEN, "open", "no answer yet, at the end of the interval or run"},
 	{TCP_EXCHANGE_TIMED_OUT, "timed-out", "the connection timed out without an answer"},
 };
-static struct enum_names outcome_names = {.items = outcome_items, .count = ARRAY_SIZE(outcome_items)};
+struct enum_names tcp_exchange_outcome_names = {.items = outcome_items, .count = ARRAY_SIZE(outcome_items)};
 
 #define X struct tcp_exchange
 static const struct field exchange_fields[] = {
@@ -20,8 +21,8 @@ static const struct field exchange_fields[] = {
 	      .names = &tcp_role_names, .zero_is_unknown = true),
 	FIELD(X, service, ADDR, "address of the service; unknown where this host is the server"),
 	FIELD(X, service_port, ID, "port of the service", .zero_is_unknown = true),
-	FIELD(X, outcome, ENUM, "answered, or how the connection ended without an answer", .names = &outcome_names,
-	      .zero_is_unknown = true),
+	FIELD(X, outcome, ENUM, "answered, or how the connection ended without an answer",
+	      .names = &tcp_exchange_outcome_names, .zero_is_unknown = true),
 	FIELD(X, lat_ns, DURATION,
 	      "time from the last byte of the request to the first byte of the answer, or to the end"),
 	FIELD(X, srtt_ns, DURATION, "smoothed RTT", .zero_is_unknown = true),
