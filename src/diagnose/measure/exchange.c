@@ -15,6 +15,7 @@
 #include "diagnose/measure/exchange.h"
 #include "diagnose/measure/service.h"
 #include "event/tcp/tcp.h"
+#include "probe/asking.h"
 #include "probe/keepalive.h"
 #include "probe/unanswered_tally.h"
 #include "snapshot/core/delta.h"
@@ -51,9 +52,9 @@ static const struct field exchange_fields[] = {
 	      "longest wait for that service, in the earlier window where it was "
 	      "shortest"),
 	FIELD(E, asking_share, RATIO, "samples of this run in which a request waited for a reply", .unit = "%"),
-	FIELD(E, exchanges, COUNT, "requests and replies on it in this run"),
-	FIELD(E, slow, COUNT, "of these, replies after 0.5 to 10 s, and after more than 10 minimum RTTs"),
-	FIELD(E, service_exchanges, COUNT, "requests and replies on all connections to its service in this run"),
+	FIELD(E, quick, COUNT, "replies on it within 0.5 s in this run"),
+	FIELD(E, slow, COUNT, "replies on it after 0.5 to 10 s and 10 minimum RTTs or more in this run"),
+	FIELD(E, service_quick, COUNT, "replies of its service, on all connections to it, within 0.5 s in this run"),
 	FIELD(E, service_slow, COUNT, "waits of 0.5 to 10 s for a reply of its service that ended in this run"),
 	FIELD(E, service_slow_ns, DURATION, "mean of these"),
 	FIELD(E, service_waits, COUNT, "these, and the connections to its service that wait for a reply at the end"),
@@ -111,6 +112,7 @@ struct state {
 	struct map tracks; /* cookie -> struct exchange_track */
 	struct map ports;  /* port -> nothing: a program listens there */
 	struct map asked;  /* cookie -> struct keepalive_record, of the last sample */
+	struct map asking; /* cookie -> struct asking_record, of this sample */
 	struct services services;
 	uint64_t sample;
 };
@@ -119,6 +121,7 @@ static const struct state initial = {
 	.tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct exchange_track), 1000000),
 	.ports = MAP_INIT(sizeof(uint16_t), sizeof(uint8_t), 65536),
 	.asked = MAP_INIT(sizeof(uint64_t), sizeof(struct keepalive_record), 10000),
+	.asking = MAP_INIT(sizeof(uint64_t), sizeof(struct asking_record), 100000),
 };
 
 static void note_listeners(struct state *state, const struct snapshot *snapshot)
@@ -132,7 +135,7 @@ static void note_listeners(struct state *state, const struct snapshot *snapshot)
  * The order of two things in one tick is unknown. A program that gets the next request as soon as it has replied still
  * owes a reply; this host's kernel then acknowledges the request by itself.
  */
-static bool is_owed(struct exchange_track *x, const struct tcp_record *t)
+static bool is_owed(struct exchange_track *x, const struct tcp_record *t, const struct asking_record *asking)
 {
 	uint64_t data = delta_between32(x->last.data_segs_out, t->data_segs_out);
 	uint64_t all = delta_between32(x->last.segs_out, t->segs_out);
@@ -143,6 +146,8 @@ static bool is_owed(struct exchange_track *x, const struct tcp_record *t)
 		x->acknowledged = true;
 	else if (data > 0)
 		x->acknowledged = false;
+	if (asking && t->last_received_ns == t->last_sent_ns)
+		return !asking->sent_last;
 	return t->last_received_ns < t->last_sent_ns || (t->last_received_ns == t->last_sent_ns && x->acknowledged);
 }
 
@@ -194,12 +199,14 @@ static struct service service_of(const struct exchange_track *x, const struct ad
 	return service;
 }
 
-static void count_sample(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t)
+static void count_sample(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t,
+			 const struct asking_record *asking)
 {
 	bool empty = s->sendq_bytes == 0 && s->recvq_bytes == 0;
 	bool at_rest = empty && t->last_received_ns != UINT64_MAX;
-	bool owed = is_owed(x, t);
-	bool waits = at_rest && t->last_sent_ns <= t->last_received_ns && t->last_ack_ns < t->last_received_ns;
+	bool owed = is_owed(x, t, asking);
+	bool sent_last = t->last_sent_ns <= t->last_received_ns;
+	bool waits = at_rest && sent_last && ((asking && asking->sent_last) || t->last_ack_ns < t->last_received_ns);
 	bool known = t->data_segs_in != UINT32_MAX && t->data_segs_out != UINT32_MAX;
 	bool first_sent = empty && known && t->data_segs_in == 0 && t->data_segs_out > 0;
 	bool first_read = empty && known && t->data_segs_out == 0 && t->data_segs_in > 0;
@@ -249,7 +256,8 @@ static void note_sample(struct state *state, struct window *window, struct excha
 
 	if (t->min_rtt_ns != UINT64_MAX)
 		x->least_ns = t->min_rtt_ns * SLOW_RTTS;
-	sample.exchanges = exchanges_since(x, before);
+	/* Not what it did before the run. */
+	sample.exchanges = x->samples_ever == 0 && window->number == 0 ? 0 : exchanges_since(x, before);
 	sample.ended_ns = ended_wait(x, t, sample.answers, asked_ns);
 	x->exchanges += sample.exchanges;
 	x->slow += sample.ended_ns >= SERVICE_SLOW_NS && sample.ended_ns <= SERVICE_LONG_NS;
@@ -296,6 +304,17 @@ static void note_unanswered(struct state *state, const struct snapshot *snapshot
 	}
 }
 
+static void note_asking(struct state *state, const struct snapshot *snapshot)
+{
+	map_done(&state->asking);
+	snapshot_each(snapshot, asking_type, struct asking_record, record) {
+		struct asking_record *asking = map_put(&state->asking, &record->cookie, NULL);
+
+		if (asking)
+			*asking = *record;
+	}
+}
+
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
 {
 	uint64_t now_ns = snapshot->sockets_boot_ns ?: snapshot->begin_boot_ns;
@@ -309,6 +328,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		if (asked)
 			*asked = *record;
 	}
+	note_asking(state, snapshot);
 	note_listeners(state, snapshot);
 	snapshot_each(snapshot, socket_type, struct socket_record, s) {
 		const struct tcp_record *t = socket_tcp(snapshot, s);
@@ -336,7 +356,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		x->serves |= map_get(&state->ports, &s->lport) != NULL;
 		x->unread_ns = find_unread(x, s, t, now_ns);
 		x->now_ns = now_ns;
-		count_sample(x, s, t);
+		count_sample(x, s, t, map_get(&state->asking, &s->cookie));
 		x->service = service_of(x, &s->raddr, s->lport, s->rport);
 		note_sample(state, window, x, t, &before);
 	}
@@ -505,7 +525,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->unaccepted = x->serves && (*module)->inode == 0;
 		services_measure(&state->services, &x->service, m);
 		m->asking_share = (double)x->asking / (double)x->samples_ever;
-		m->exchanges = x->exchanges;
+		m->quick = x->exchanges - min_of(x->slow, x->exchanges);
 		m->slow = x->slow;
 		measure_asked(state, own->cookie, m);
 		(*module)->measures.exchange = m;
@@ -526,13 +546,14 @@ static void release(void *data)
 	map_done(&((struct state *)data)->tracks);
 	map_done(&((struct state *)data)->ports);
 	map_done(&((struct state *)data)->asked);
+	map_done(&((struct state *)data)->asking);
 	services_done(&((struct state *)data)->services);
 }
 
 static const struct measurer exchange_measurer = {
 	.name = "exchange",
 	.stage = MEASURE_PATH,
-	.needs = MEASURER_NEEDS(&socket_type, &tcp_type, &keepalive_type, &unanswered_type),
+	.needs = MEASURER_NEEDS(&socket_type, &tcp_type, &keepalive_type, &asking_type, &unanswered_type),
 	.state_size = sizeof(struct state),
 	.initial = &initial,
 	.sample = sample,

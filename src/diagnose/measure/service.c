@@ -76,7 +76,7 @@ void services_measure(const struct services *services, const struct service *ser
 	m->service_base = s ? s->answers_base : UINT64_MAX;
 	m->service_share = s && s->answers_base > 0 ? (double)s->answers / (double)s->answers_base : NAN;
 	m->service_wait_base_ns = s && s->answers_base > 0 ? s->wait_base_ns : UINT64_MAX;
-	m->service_exchanges = s ? s->exchanges : UINT64_MAX;
+	m->service_quick = s ? s->exchanges - min_of(s->slow, s->exchanges) : UINT64_MAX;
 	m->service_slow = s ? s->slow : UINT64_MAX;
 	m->service_slow_ns = s && s->slow ? s->slow_sum_ns / s->slow : UINT64_MAX;
 	m->service_waits = s ? s->slow + s->waiting : UINT64_MAX;
