@@ -14,7 +14,6 @@
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/exchange.h"
 #include "diagnose/measure/service.h"
-#include "event/tcp/tcp.h"
 #include "probe/asking.h"
 #include "probe/keepalive.h"
 #include "probe/unanswered_tally.h"
@@ -295,7 +294,7 @@ static void note_unanswered(struct state *state, const struct snapshot *snapshot
 	snapshot_each(snapshot, unanswered_type, struct unanswered_record, record) {
 		struct service service;
 
-		if (record->role != TCP_ROLE_CLIENT)
+		if (record->serves)
 			continue;
 		memset(&service, 0, sizeof(service));
 		service.addr = record->service;
