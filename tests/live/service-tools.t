@@ -50,9 +50,12 @@ print(eval("(" + sys.argv[6] + ")"))' "$room/load" "$events" "$1" "$2" "$slower"
 }
 
 for name in keep-alive IPv6 short pipelined large; do
+	# The client's wait for a megabyte includes its way; the server thinks for 30 ms.
+	agree='all(agree)'
+	[ "$name" != large ] || agree='len(e) == 1 and 30e6 <= e[0]["lat_ns"] <= waits[0]'
 	for role in client server; do
-		is "$(of "$name" "$role" '{x["outcome"] for x in e}, all(agree),
-			[x["request_bytes"] for x in e] == bytes')" \
+		is "$(of "$name" "$role" "{x['outcome'] for x in e}, $agree,
+			[x['request_bytes'] for x in e] == bytes")" \
 			"({'answered'}, True, True)" "$name, $role: every answer, as late as the client says"
 	done
 	is "$(of $name client '{(x["service"], x["service_port"]) for x in e} ==
