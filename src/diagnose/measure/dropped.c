@@ -46,6 +46,7 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_damaged, COUNT, "with a wrong checksum"),
 	FIELD(D, drop_established, BOOL, "they belong to a connection that was established, not to attempts"),
 	FIELD(D, drop_retried, BOOL, "dropped again and again, to one service, for most of a second or longer"),
+	FIELD(D, drop_near, BOOL, "their sender is this host, on a network of it, or has a private address"),
 	FIELD(D, drop_explains, BOOL, "they explain what the connection lost"),
 	FIELD(D, drop_sources, COUNT, "remote hosts whose packets are dropped"),
 	FIELD(D, drop_source, ADDR, "the one with the most of them"),
@@ -74,15 +75,19 @@ RECORD_TYPE(flow_measures_type, "measure.flow", struct flow_measures, flow_field
 
 #define TCP  6
 #define UDP  17
+#define FIN  0x01
 #define SYN  0x02
 #define RST  0x04
 #define KEEP 4 /* windows, the present one included */
 /* Most of a second: a SYN is retried after one, and so is a ping. */
 #define RETRY_NS (800 * NSEC_PER_MSEC)
+/* Longer than the headers of an acknowledgement: somebody sends. */
+#define DATA_BYTES 100
 /* Who is dropped at more services than that looks for open ones. */
 #define SERVICES_MAX 5
 /* Flow modules of a window, those with the most drops. */
-#define FLOWS_MAX 32
+#define FLOWS_MAX    32
+#define NETWORKS_MAX 64
 
 struct flow_key {
 	struct addr laddr, raddr;
@@ -102,7 +107,7 @@ struct flow_track {
 	uint64_t moved_ns[KEEP]; /* the last of each window; 0: none */
 	uint64_t first_ns, last_ns;
 	uint64_t cookie;
-	bool has_data; /* others than SYN and RST */
+	bool has_data;
 	char dev[16];
 	char reason[32];
 };
@@ -116,10 +121,11 @@ struct series {
 
 struct state {
 	uint64_t samples;
-	struct map flows;      /* flow_key -> flow_track */
-	struct map here;       /* addresses of this host, and its broadcast addresses -> bool: broadcast */
-	struct map neighbours; /* addresses without an answer -> dev */
-	struct map qdiscs;     /* dev -> kind of its root qdisc */
+	struct map flows;            /* flow_key -> flow_track */
+	struct map here;             /* addresses of this host, and its broadcast addresses -> bool: broadcast */
+	VEC(struct prefix) networks; /* of its interfaces */
+	struct map neighbours;       /* addresses without an answer -> dev */
+	struct map qdiscs;           /* dev -> kind of its root qdisc */
 	struct series full, invalid, no_routes;
 	struct drop_rules rules;
 };
@@ -186,6 +192,9 @@ static void sample_drop(struct window *window, struct state *state, const struct
 	struct flow_key key = key_of(drop);
 	struct flow_track *flow;
 
+	/* A connection at its end has nobody who waits for it. */
+	if (class == DROP_FIREWALL && drop->proto == TCP && drop->flags & (FIN | RST))
+		return;
 	if (class == DROP_NONE || drop->laddr.family == ADDR_UNKNOWN || drop->raddr.family == ADDR_UNKNOWN)
 		return;
 	flow = map_put(&state->flows, &key, NULL);
@@ -207,7 +216,8 @@ static void sample_drop(struct window *window, struct state *state, const struct
 	flow->last_ns = max_of(flow->last_ns, drop->last_ns);
 	if (drop->cookie && drop->cookie != UINT64_MAX)
 		flow->cookie = drop->cookie;
-	flow->has_data |= drop->proto == TCP && drop->flags && !(drop->flags & (SYN | RST));
+	flow->has_data |=
+		drop->proto == TCP && drop->flags && !(drop->flags & SYN) && drop->bytes > DATA_BYTES * drop->packets;
 	memcpy(flow->dev, drop->dev, sizeof(flow->dev));
 	snprintf(flow->reason, sizeof(flow->reason), "%s", drop->reason ?: drop->place ?: "");
 }
@@ -219,6 +229,10 @@ static void sample_address(struct state *state, const struct address_record *add
 	bool *slot = map_put(&state->here, &address->laddr, NULL);
 
 	(void)slot;
+	if (state->networks.count < NETWORKS_MAX)
+		vec_push(&state->networks,
+			 (struct prefix){address->laddr,
+					 (uint8_t)(address->prefix + (broadcast.family == ADDR_V4 ? 96 : 0))});
 	if (broadcast.family != ADDR_V4 || address->prefix > 30)
 		return;
 	for (unsigned bit = address->prefix; bit < 32; bit++)
@@ -385,6 +399,27 @@ static bool is_here(const struct state *state, const struct addr *a)
 	if (map_get(&state->here, a))
 		return true;
 	return a->family == ADDR_V4 ? a->bytes[12] == 127 : memcmp(a->bytes, loopback, sizeof(loopback)) == 0;
+}
+
+/* RFC 1918, RFC 6598, RFC 4193 and link-local. */
+static bool is_private(const struct addr *a)
+{
+	const uint8_t *b = a->bytes + 12;
+
+	if (a->family != ADDR_V4)
+		return (a->bytes[0] & 0xfe) == 0xfc || (a->bytes[0] == 0xfe && (a->bytes[1] & 0xc0) == 0x80);
+	return b[0] == 10 || (b[0] == 172 && (b[1] & 0xf0) == 16) || (b[0] == 192 && b[1] == 168) ||
+	       (b[0] == 100 && (b[1] & 0xc0) == 64) || (b[0] == 169 && b[1] == 254);
+}
+
+static bool is_near(const struct state *state, const struct addr *a)
+{
+	if (is_private(a) || is_here(state, a))
+		return true;
+	vec_each(&state->networks, network)
+		if (network->addr.family == a->family && prefix_contains(network, a))
+			return true;
+	return false;
 }
 
 static struct flow_key tuple_of(const struct addr *laddr, uint16_t lport, const struct addr *raddr, uint16_t rport)
@@ -726,6 +761,7 @@ static void blame_groups(struct judgement *j)
 		m->drop_span_ns = max_of(m->drop_span_ns, group->last_ns - group->from_ns);
 		m->drop_established |= group->has_data;
 		m->drop_retried |= is_retried(group);
+		m->drop_near |= is_near(j->state, &((const struct group_key *)key)->from);
 		m->drop_sources++;
 		if (m->drop_count - before >= before)
 			set_words(j, m, group->most);
@@ -798,6 +834,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	series_age(&state->no_routes);
 	drop_rules_age(&state->rules);
 	map_done(&state->here);
+	state->networks.count = 0;
 	map_done(&state->neighbours);
 	map_done(&state->qdiscs);
 }
@@ -808,6 +845,7 @@ static void release(void *data)
 
 	map_done(&state->flows);
 	map_done(&state->here);
+	vec_done(&state->networks);
 	map_done(&state->neighbours);
 	map_done(&state->qdiscs);
 	drop_rules_done(&state->rules);
