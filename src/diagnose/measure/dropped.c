@@ -94,6 +94,7 @@ struct flow_key {
 	uint16_t lport, rport;
 	uint8_t proto, dir;
 	uint8_t unused[2];
+	uint64_t cookie; /* of packets without addresses */
 };
 
 struct flow_track {
@@ -182,6 +183,9 @@ static struct flow_key key_of(const struct drop_record *drop)
 	key.rport = drop->rport;
 	key.proto = drop->proto;
 	key.dir = drop->dir;
+	/* Before it has a header, a packet is known by its socket alone. */
+	if (key.laddr.family == ADDR_UNKNOWN)
+		key.cookie = drop->cookie;
 	return key;
 }
 
@@ -195,7 +199,8 @@ static void sample_drop(struct window *window, struct state *state, const struct
 	/* A connection at its end has nobody who waits for it. */
 	if (class == DROP_FIREWALL && drop->proto == TCP && drop->flags & (FIN | RST))
 		return;
-	if (class == DROP_NONE || drop->laddr.family == ADDR_UNKNOWN || drop->raddr.family == ADDR_UNKNOWN)
+	/* Flows beyond the cap are nobody's in particular. */
+	if (class == DROP_NONE || (drop->laddr.family == ADDR_UNKNOWN && (!drop->cookie || !~drop->cookie)))
 		return;
 	flow = map_put(&state->flows, &key, NULL);
 	if (!flow) {
@@ -573,8 +578,10 @@ static void set_words(const struct judgement *j, struct dropped_measures *m, con
 {
 	bool leaves = flow->key.dir == DROP_TX;
 
-	m->drop_source = leaves ? flow->key.laddr : flow->key.raddr;
-	m->drop_target = leaves ? flow->key.raddr : flow->key.laddr;
+	if (flow->key.laddr.family != ADDR_UNKNOWN) {
+		m->drop_source = leaves ? flow->key.laddr : flow->key.raddr;
+		m->drop_target = leaves ? flow->key.raddr : flow->key.laddr;
+	}
 	memcpy(m->drop_reason, flow->reason, sizeof(m->drop_reason));
 	memcpy(m->drop_dev, flow->dev, sizeof(m->drop_dev));
 	drop_rules_name(&j->state->rules, max_of(m->drop_firewall, class_sum(flow, DROP_FIREWALL)), j->all_firewall,
@@ -606,6 +613,10 @@ static void blame_conn(struct judgement *j, struct module *conn, const struct fl
 	for (unsigned class = 0; class < DROP_CLASSES; class ++) {
 		counts[class] = class_sum(flow, (enum drop_class) class);
 		m->drop_window += flow->moved[0][class];
+	}
+	if (before == 0) {
+		m->drop_source = conn->measures.conn->laddr;
+		m->drop_target = conn->measures.conn->raddr;
 	}
 	m->drop_established = conn->measures.conn->state != SOCKET_SYN_SENT;
 	m->drop_explains |= explains(conn->measures.conn, flow);
@@ -797,7 +808,7 @@ static void judge(struct judgement *j)
 
 		if (conn)
 			blame_conn(j, conn, flow);
-		else if (flow_sum(flow) > 0)
+		else if (flow_sum(flow) > 0 && flow->key.laddr.family != ADDR_UNKNOWN)
 			add_to_group(j, flow);
 	}
 	count_services(j);
