@@ -76,7 +76,8 @@ network() {
 
 # load NAMESPACE ROLE ADDRESS PORT: in the background, ready.
 load() {
-	nsenter --net="/run/netns/$1" -- python3 "$room/load.py" "$2" "$3" "$4" >"$room/$2-$3-$4" 2>/dev/null </dev/null &
+	nsenter --net="/run/netns/$1" -- \
+		python3 "$room/load.py" "$2" "$3" "$4" >"$room/$2-$3-$4" 2>/dev/null </dev/null &
 	note_process "$!"
 	wait_for 20 grep -q ready "$room/$2-$3-$4" || { diag "$2 on port $4 does not start"; exit 1; }
 }

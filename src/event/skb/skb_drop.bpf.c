@@ -22,8 +22,8 @@ static __always_inline void set_drop_sock(struct skb_drop_event *e, struct sock 
 }
 
 /*
- * TCP reuses skb->dev for other data while a packet is in its queues: of a packet with a socket it must be the interface
- * of arrival, and of one that leaves, an interface of the socket's namespace.
+ * TCP reuses skb->dev for other data while a packet is in its queues: with a socket it must be the interface of
+ * arrival or, of a packet that leaves, an interface in the namespace of the socket.
  */
 static __always_inline void set_drop_dev(struct skb_drop_event *e, struct sk_buff *skb, bool with_sock)
 {
