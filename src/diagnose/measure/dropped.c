@@ -14,6 +14,7 @@
 #include "diagnose/measure/drop_rule.h"
 #include "diagnose/measure/dropped.h"
 #include "diagnose/measure/endpoint.h"
+#include "diagnose/measure/refusal.h"
 #include "probe/drop_tally.h"
 #include "record/net_names.h"
 #include "snapshot/core/delta.h"
@@ -31,6 +32,7 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_window, COUNT, "the same, in this window alone"),
 	FIELD(D, drop_span_ns, DURATION, "from the first to the last of them"),
 	FIELD(D, drop_firewall, COUNT, "of these, by a firewall rule or policy"),
+	FIELD(D, drop_reject, COUNT, "by a firewall rule that also answers: reject"),
 	FIELD(D, drop_conntrack, COUNT, "by a firewall while conntrack dropped as many for lack of room"),
 	FIELD(D, drop_invalid, COUNT, "by a firewall while conntrack marked as many invalid"),
 	FIELD(D, drop_tc, COUNT, "by a tc filter or a BPF program"),
@@ -127,7 +129,7 @@ struct state {
 	VEC(struct prefix) networks; /* of its interfaces */
 	struct map neighbours;       /* addresses without an answer -> dev */
 	struct map qdiscs;           /* dev -> kind of its root qdisc */
-	struct series full, invalid, no_routes;
+	struct series full, invalid, no_routes, unreachables;
 	struct drop_rules rules;
 };
 
@@ -278,6 +280,8 @@ static void sample_rest(struct state *state, const struct snapshot *snapshot)
 	snapshot_each(snapshot, counter_type, struct counter_record, counter)
 		if (strcmp(counter->counter, "IpExtInNoRoutes") == 0)
 			sample_series(&state->no_routes, counter->value);
+		else if (strcmp(counter->counter, "IcmpOutDestUnreachs") == 0)
+			sample_series(&state->unreachables, counter->value);
 }
 
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
@@ -509,7 +513,7 @@ static void relate(struct judgement *j, struct module *module, const struct drop
 
 	if (m->drop_tc > 0 && m->drop_dev[0])
 		module->related[MODULE_FILTER] = named(j->graph, MODULE_FILTER, m->drop_dev);
-	else if (m->drop_firewall > 0 || m->drop_conntrack > 0 || m->drop_invalid > 0)
+	else if (m->drop_firewall > 0 || m->drop_reject > 0 || m->drop_conntrack > 0 || m->drop_invalid > 0)
 		module->related[MODULE_FILTER] =
 			graph_module(j->graph, MODULE_FILTER, "filter:netfilter", "the firewall of this host");
 	if (m->drop_qdisc > 0 && m->drop_dev[0])
@@ -535,18 +539,31 @@ static void relate(struct judgement *j, struct module *module, const struct drop
 			graph_add_edge(module, module->related[kind]);
 }
 
-/* NETFILTER_DROP is also what a full conntrack table does, and a rule about invalid packets. */
-static void split_firewall(const struct judgement *j, struct dropped_measures *m)
+/* The answer that a rule gives in the name of the other end is seen on the wire or counted as ICMP. */
+static bool is_reject(const struct judgement *j, const struct module *module, const struct dropped_measures *m)
+{
+	const struct module *peer = module->related[MODULE_PEER];
+	const struct drop_rules *rules = &j->state->rules;
+
+	if (peer && peer->measures.peer && peer->measures.peer->refused_here > 0)
+		return true;
+	return rules->rejects && (!rules->drops || series_sum(&j->state->unreachables) >= m->drop_firewall);
+}
+
+/* NETFILTER_DROP is also what a full conntrack table does, a rule that rejects, and one about invalid packets. */
+static void split_firewall(const struct judgement *j, const struct module *module, struct dropped_measures *m)
 {
 	uint64_t invalid = series_sum(&j->state->invalid);
 
 	if (m->drop_firewall == 0)
 		return;
-	if (series_sum(&j->state->full) * 2 >= m->drop_firewall)
+	if (is_reject(j, module, m))
+		m->drop_reject = m->drop_firewall;
+	else if (series_sum(&j->state->full) * 2 >= m->drop_firewall)
 		m->drop_conntrack = m->drop_firewall;
 	else if (invalid >= m->drop_firewall && invalid <= j->all_firewall + j->all_firewall / 4 + 2)
 		m->drop_invalid = m->drop_firewall;
-	if (m->drop_conntrack || m->drop_invalid)
+	if (m->drop_reject || m->drop_conntrack || m->drop_invalid)
 		m->drop_firewall = 0;
 }
 
@@ -834,7 +851,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		judge(&j);
 		for (size_t i = 0, count = graph->modules.count; i < count; i++)
 			if (graph->modules.items[i]->measures.dropped) {
-				split_firewall(&j, measures_of(&j, graph->modules.items[i]));
+				split_firewall(&j, graph->modules.items[i], measures_of(&j, graph->modules.items[i]));
 				relate(&j, graph->modules.items[i], graph->modules.items[i]->measures.dropped);
 			}
 	}
@@ -843,6 +860,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	series_age(&state->full);
 	series_age(&state->invalid);
 	series_age(&state->no_routes);
+	series_age(&state->unreachables);
 	drop_rules_age(&state->rules);
 	map_done(&state->here);
 	state->networks.count = 0;

@@ -10,7 +10,7 @@ struct dropped_measures {
 	uint64_t drop_count;  /* all of the classes below */
 	uint64_t drop_window; /* the same, in this window alone */
 	uint64_t drop_span_ns;
-	uint64_t drop_firewall, drop_conntrack, drop_invalid;
+	uint64_t drop_firewall, drop_reject, drop_conntrack, drop_invalid;
 	uint64_t drop_tc, drop_qdisc, drop_rp_filter;
 	uint64_t drop_neigh, drop_route, drop_blackhole, drop_too_big;
 	uint64_t drop_buffer, drop_memory, drop_accept, drop_damaged;
