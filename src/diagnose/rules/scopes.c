@@ -6,6 +6,7 @@
 #include "diagnose/measure/endpoint.h"
 #include "diagnose/measure/exchange.h"
 #include "diagnose/measure/host_counters.h"
+#include "diagnose/measure/interruption.h"
 #include "diagnose/measure/nameserver.h"
 #include "diagnose/measure/path_shared.h"
 #include "diagnose/measure/refusal.h"
@@ -17,7 +18,8 @@ MODULE_SCOPE(host_scope);
 static const struct module_scope conn_scope = {.kind = MODULE_CONN,
 					       .parts = {MODULE_PART(conn), MODULE_PART(use), MODULE_PART(app),
 							 MODULE_PART(path), MODULE_PART(egress), MODULE_PART(host),
-							 MODULE_PART(stall), MODULE_PART(exchange)}};
+							 MODULE_PART(stall), MODULE_PART(exchange),
+							 MODULE_PART(interruption)}};
 MODULE_SCOPE(conn_scope);
 
 static const struct module_scope udp_scope = {
