@@ -210,47 +210,38 @@ static void begin(struct gap_conn *c, const struct socket_record *s, const struc
 
 /* --- company --- */
 
-/* The last progress on any path, and on any other one. */
-struct latest {
-	struct addr addr;
-	uint64_t moved_ns, others_ns;
-};
-
-static void note_progress(struct gap_tracks *tracks, const struct gap_conn *c, struct latest *latest)
+static void note_progress(struct gap_tracks *tracks, const struct gap_conn *c)
 {
 	uint64_t moved_ns = max_of(c->acked_ns, c->received_ns);
 	uint64_t *path = map_put(&tracks->paths, &c->raddr, NULL);
 
 	if (path)
 		*path = max_of(*path, moved_ns);
-	if (memcmp(&latest->addr, &c->raddr, sizeof(c->raddr)) == 0) {
-		latest->moved_ns = max_of(latest->moved_ns, moved_ns);
-	} else if (moved_ns > latest->moved_ns) {
-		latest->others_ns = latest->moved_ns;
-		latest->addr = c->raddr;
-		latest->moved_ns = moved_ns;
-	} else {
-		latest->others_ns = max_of(latest->others_ns, moved_ns);
-	}
+	tracks->moved_ns = max_of(tracks->moved_ns, moved_ns);
 }
 
-static void compare_with_others(struct gap_tracks *tracks, const struct latest *latest)
+static uint64_t quiet_since(const struct gap *gap, uint64_t moved_ns)
+{
+	uint64_t since_ns = max_of(gap->begin_ns, moved_ns);
+
+	return gap->known_ns > since_ns ? gap->known_ns - since_ns : 0;
+}
+
+/* Connections wait for different timers, so the first may go on long before the last. */
+static void compare_with_others(struct gap_tracks *tracks)
 {
 	vec_each(&tracks->open, cookie) {
 		struct gap_conn *c = map_get(&tracks->conns, cookie);
-		bool is_latest = memcmp(&latest->addr, &c->raddr, sizeof(c->raddr)) == 0;
 		const uint64_t *path = map_get(&tracks->paths, &c->raddr);
-		uint64_t after_ns = c->now.since_ns + UNDER_WAY_NS;
 
-		c->now.path_moved |= path && *path > after_ns;
-		c->now.others_moved |= (is_latest ? latest->others_ns : latest->moved_ns) > after_ns;
+		c->now.path_quiet_ns = max_of(c->now.path_quiet_ns, quiet_since(&c->now, path ? *path : 0));
+		c->now.host_quiet_ns = max_of(c->now.host_quiet_ns, quiet_since(&c->now, tracks->moved_ns));
 	}
 }
 
 void gap_tracks_add(struct gap_tracks *tracks, const struct snapshot *snapshot)
 {
 	uint64_t now_ns = snapshot->sockets_boot_ns ?: snapshot->begin_boot_ns;
-	struct latest latest = {};
 
 	tracks->sample++;
 	tracks->open.count = tracks->ended.count = 0;
@@ -272,11 +263,11 @@ void gap_tracks_add(struct gap_tracks *tracks, const struct snapshot *snapshot)
 		else
 			update(tracks, c, s, t, now_ns);
 		c->sample = tracks->sample;
-		note_progress(tracks, c, &latest);
+		note_progress(tracks, c);
 		if (c->now.kind != GAP_NONE)
 			vec_push(&tracks->open, s->cookie);
 	}
-	compare_with_others(tracks, &latest);
+	compare_with_others(tracks);
 }
 
 void gap_tracks_end_window(struct gap_tracks *tracks)

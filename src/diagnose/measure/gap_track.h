@@ -24,8 +24,8 @@ struct gap {
 	uint64_t end_ns;   /* no later than this there was progress again; 0: it goes on */
 	uint8_t kind;
 	bool heard;        /* the peer sent something meanwhile, but acknowledged nothing new */
-	bool path_moved;   /* another connection to the same host made progress meanwhile */
-	bool others_moved; /* a connection to another host did */
+	uint64_t path_quiet_ns; /* longest part of it in which no connection to the same host made progress */
+	uint64_t host_quiet_ns; /* the same of any connection */
 	uint32_t timeouts; /* retransmission timeouts */
 	uint32_t retrans;  /* segments retransmitted until progress was seen again */
 };
@@ -64,6 +64,7 @@ struct gap_tracks {
 	VEC(uint64_t) open;
 	VEC(struct gap_ended) ended;
 	unsigned sample;
+	uint64_t moved_ns; /* last progress of any connection */
 	uint64_t lost;
 };
 

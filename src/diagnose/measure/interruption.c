@@ -25,8 +25,9 @@ static const struct field interruption_fields[] = {
 	FIELD(M, gap_timeouts, COUNT, "retransmission timeouts in the longest"),
 	FIELD(M, gap_conns, COUNT, "other connections to this host interrupted at the same time"),
 	FIELD(M, gap_others, COUNT, "connections to other hosts interrupted at the same time"),
-	FIELD(M, gap_path_moved, BOOL, "another connection to this host made progress in one of them"),
-	FIELD(M, gap_others_moved, BOOL, "a connection to another host made progress in one of them"),
+	FIELD(M, gap_path_quiet_ns, DURATION,
+	      "longest time within one of them without progress of any connection to this host"),
+	FIELD(M, gap_host_quiet_ns, DURATION, "the same of any connection"),
 	FIELD(M, gap_link_changes, COUNT, "carrier changes of the outgoing interface during these"),
 	FIELD(M, gap_retrans, COUNT, "segments retransmitted in these"),
 	FIELD(M, gap_free_retrans, COUNT, "segments retransmitted outside of interruptions in the last three windows"),
@@ -38,7 +39,7 @@ static const struct field interruption_fields[] = {
 	FIELD(M, hush_ns, DURATION, "longest of these, at least"),
 	FIELD(M, hush_conns, COUNT,
 	      "other connections that paused or were interrupted in the same moment; to the same host: of other ports"),
-	FIELD(M, hush_moved, BOOL, "any other connection made progress in one of them"),
+	FIELD(M, hush_quiet_ns, DURATION, "longest time within one of them without progress of any connection"),
 };
 #undef M
 RECORD_TYPE(interruption_measures_type, "measure.interruption", struct interruption_measures, interruption_fields,
@@ -219,8 +220,8 @@ static void add_interruption(struct interruption_measures *m, const struct gap_c
 	m->gap_count++;
 	m->gap_conns = max_of(m->gap_conns, company.path);
 	m->gap_others = max_of(m->gap_others, company.others);
-	m->gap_path_moved |= gap->path_moved;
-	m->gap_others_moved |= gap->others_moved;
+	m->gap_path_quiet_ns = max_of(m->gap_path_quiet_ns, gap->path_quiet_ns);
+	m->gap_host_quiet_ns = max_of(m->gap_host_quiet_ns, gap->host_quiet_ns);
 	m->gap_link_changes += changes_during(scope->log, gap);
 	m->gap_retrans += gap->retrans;
 }
@@ -233,7 +234,7 @@ static void add_hush(struct interruption_measures *m, const struct gap_conn *con
 	m->hush_count++;
 	m->hush_ns = max_of(m->hush_ns, gap_span(gap));
 	m->hush_conns = max_of(m->hush_conns, company.path + company.others);
-	m->hush_moved |= gap->path_moved || gap->others_moved;
+	m->hush_quiet_ns = max_of(m->hush_quiet_ns, gap->host_quiet_ns);
 }
 
 static void measure(struct interruption_measures *m, const struct gap_conn *conn, const struct scope *scope)
