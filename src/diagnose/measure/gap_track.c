@@ -10,6 +10,8 @@
 #define SILENT_LEAST_NS  (300 * NSEC_PER_MSEC)
 /* Intervals between samples in a row in which a stream must have arrived to be called one. */
 #define STREAK 4
+/* Streams that stop together stop within this time. */
+#define TOGETHER_NS (60 * NSEC_PER_MSEC)
 /* What was under way when everything stopped still arrives. */
 #define UNDER_WAY_NS (50 * NSEC_PER_MSEC)
 
@@ -95,7 +97,8 @@ static void recognize(struct gap_conn *c, const struct socket_record *s, const s
 
 static void go_on(struct gap_conn *c, const struct tcp_record *t, uint64_t now_ns)
 {
-	uint64_t heard_ns = max_of(moment_of(t->last_ack_ns, 0, now_ns), moment_of(t->last_received_ns, 0, now_ns));
+	uint64_t age_ns = min_of(t->last_ack_ns, t->last_received_ns);
+	uint64_t heard_ns = age_ns > now_ns ? 0 : now_ns - age_ns;
 	struct gap *gap = &c->now;
 
 	gap->known_ns = now_ns;
@@ -305,4 +308,67 @@ const struct gap *gap_next(const struct gap_conn *conn, uint64_t since_ns, unsig
 		return NULL;
 	gap = &conn->past[(conn->past_count - 1 - (*at)++) % GAPS_KEPT];
 	return gap->end_ns >= since_ns ? gap : NULL;
+}
+
+/* --- at the same time --- */
+
+static bool is_silence(const struct gap *gap)
+{
+	return gap->kind == GAP_SILENT || (gap->kind == GAP_UNACKED && !gap->heard);
+}
+
+size_t gap_tracks_list(const struct gap_tracks *tracks, uint64_t since_ns, struct gap_entry *ret_entries, size_t max)
+{
+	size_t at = 0, count = 0;
+	const void *key;
+	void *value;
+
+	while (map_next(&tracks->conns, &at, &key, &value)) {
+		const struct gap_conn *conn = value;
+		const struct gap *gap;
+		unsigned number = 0;
+
+		if (is_silence(&conn->now) && count < max)
+			ret_entries[count++] = (struct gap_entry){conn, &conn->now};
+		while ((gap = gap_next(conn, since_ns, &number)))
+			if (is_silence(gap) && count < max)
+				ret_entries[count++] = (struct gap_entry){conn, gap};
+	}
+	return count;
+}
+
+static bool overlap(const struct gap *a, const struct gap *b)
+{
+	uint64_t begin_ns = max_of(a->begin_ns, b->begin_ns), end_ns = min_of(a->known_ns, b->known_ns);
+
+	return end_ns > begin_ns && (end_ns - begin_ns) * 2 >= min_of(gap_span(a), gap_span(b));
+}
+
+static bool begin_together(const struct gap *a, const struct gap *b)
+{
+	uint64_t apart_ns = a->begin_ns > b->begin_ns ? a->begin_ns - b->begin_ns : b->begin_ns - a->begin_ns;
+
+	return apart_ns <= TOGETHER_NS && overlap(a, b);
+}
+
+/* The entries of a connection follow each other. */
+struct gap_company gap_company_of(const struct gap_conn *conn, const struct gap *gap, const struct gap_entry *entries,
+				  size_t count)
+{
+	bool pause = gap->kind == GAP_SILENT;
+	const struct gap_conn *last = NULL;
+	struct gap_company company = {};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct gap_conn *other = entries[i].conn;
+		bool same_host = memcmp(&other->raddr, &conn->raddr, sizeof(conn->raddr)) == 0;
+
+		if (other == conn || other == last || (pause && same_host && other->rport == conn->rport) ||
+		    !(pause ? begin_together : overlap)(gap, entries[i].gap))
+			continue;
+		last = other;
+		company.path += same_host;
+		company.others += !same_host;
+	}
+	return company;
 }

@@ -82,6 +82,24 @@ void gap_tracks_done(struct gap_tracks *tracks);
 /* Of the gaps of a connection that ended at or after a moment, the next one, newest first; NULL: no more. *at is 0. */
 const struct gap *gap_next(const struct gap_conn *conn, uint64_t since_ns, unsigned *at);
 
+/* A gap in which nothing was heard from the peer, going on or not. */
+struct gap_entry {
+	const struct gap_conn *conn;
+	const struct gap *gap;
+};
+
+/* Those that ended at or after a moment or go on, at most max; returns how many. */
+size_t gap_tracks_list(const struct gap_tracks *tracks, uint64_t since_ns, struct gap_entry *ret_entries, size_t max);
+
+/* Other connections with such a gap at the same time: to the same host, and to others. */
+struct gap_company {
+	uint64_t path, others;
+};
+
+/* Streams that paused must have done so in the same moment, and not all be of one service. */
+struct gap_company gap_company_of(const struct gap_conn *conn, const struct gap *gap, const struct gap_entry *entries,
+				  size_t count);
+
 /* How long it lasted at least. */
 static inline uint64_t gap_span(const struct gap *gap)
 {

@@ -49,8 +49,6 @@ RECORD_TYPE(interruption_measures_type, "measure.interruption", struct interrupt
 #define MEMORY_NS (3 * NSEC_PER_SEC)
 /* Interruptions that are compared with each other. */
 #define COMPARED_MAX 1024
-/* Streams that stop together stop within this time. */
-#define TOGETHER_NS (60 * NSEC_PER_MSEC)
 /* Carrier changes kept per interface, and how long before the last progress one may have been. */
 #define CHANGES      16
 #define BEFORE_NS    (300 * NSEC_PER_MSEC)
@@ -108,78 +106,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		note_changes(window, state, link);
 }
 
-/* --- at the same time --- */
-
-struct entry {
-	const struct gap_conn *conn;
-	const struct gap *gap;
-};
-
-static bool is_silence(const struct gap *gap)
-{
-	return gap->kind == GAP_SILENT || (gap->kind == GAP_UNACKED && !gap->heard);
-}
-
-static void collect_entries(const struct state *state, uint64_t since_ns, struct entry *ret, size_t *ret_count)
-{
-	const void *key;
-	void *value;
-	size_t at = 0, count = 0;
-
-	while (map_next(&state->gaps.conns, &at, &key, &value)) {
-		const struct gap_conn *conn = value;
-		const struct gap *gap;
-		unsigned number = 0;
-
-		if (conn->now.kind != GAP_NONE && is_silence(&conn->now) && count < COMPARED_MAX)
-			ret[count++] = (struct entry){conn, &conn->now};
-		while ((gap = gap_next(conn, since_ns, &number)))
-			if (is_silence(gap) && count < COMPARED_MAX)
-				ret[count++] = (struct entry){conn, gap};
-	}
-	*ret_count = count;
-}
-
-static bool overlap(const struct gap *a, const struct gap *b)
-{
-	uint64_t begin_ns = max_of(a->begin_ns, b->begin_ns), end_ns = min_of(a->known_ns, b->known_ns);
-
-	return end_ns > begin_ns && (end_ns - begin_ns) * 2 >= min_of(gap_span(a), gap_span(b));
-}
-
-static bool begin_together(const struct gap *a, const struct gap *b)
-{
-	uint64_t apart_ns = a->begin_ns > b->begin_ns ? a->begin_ns - b->begin_ns : b->begin_ns - a->begin_ns;
-
-	return apart_ns <= TOGETHER_NS && overlap(a, b);
-}
-
-struct company {
-	uint64_t path, others;
-};
-
-/* The other connections with a silence at the time of this one, each counted once. */
-static struct company company_of(const struct gap_conn *conn, const struct gap *gap, const struct entry *items,
-				 size_t count)
-{
-	bool hush = gap->kind == GAP_SILENT;
-	const struct gap_conn *last = NULL;
-	struct company company = {};
-
-	for (size_t i = 0; i < count; i++) {
-		const struct gap_conn *other = items[i].conn;
-		bool same_host = memcmp(&other->raddr, &conn->raddr, sizeof(conn->raddr)) == 0;
-
-		/* A program that sends several streams may stop all of them. */
-		if (other == conn || other == last || (hush && same_host && other->rport == conn->rport) ||
-		    !(hush ? begin_together : overlap)(gap, items[i].gap))
-			continue;
-		last = other;
-		company.path += same_host;
-		company.others += !same_host;
-	}
-	return company;
-}
+/* --- measures --- */
 
 static uint64_t changes_during(const struct dev_log *log, const struct gap *gap)
 {
@@ -199,10 +126,8 @@ static const struct dev_log *log_of(const struct window *window, const struct st
 	return NULL;
 }
 
-/* --- measures --- */
-
 struct scope {
-	const struct entry *items;
+	const struct gap_entry *items;
 	size_t count;
 	const struct dev_log *log;
 	uint64_t since_ns, span_ns;
@@ -211,7 +136,7 @@ struct scope {
 static void add_interruption(struct interruption_measures *m, const struct gap_conn *conn, const struct gap *gap,
 			     const struct scope *scope)
 {
-	struct company company = company_of(conn, gap, scope->items, scope->count);
+	struct gap_company company = gap_company_of(conn, gap, scope->items, scope->count);
 
 	if (gap_span(gap) > m->gap_ns) {
 		m->gap_ns = gap_span(gap);
@@ -229,7 +154,7 @@ static void add_interruption(struct interruption_measures *m, const struct gap_c
 static void add_hush(struct interruption_measures *m, const struct gap_conn *conn, const struct gap *gap,
 		     const struct scope *scope)
 {
-	struct company company = company_of(conn, gap, scope->items, scope->count);
+	struct gap_company company = gap_company_of(conn, gap, scope->items, scope->count);
 
 	m->hush_count++;
 	m->hush_ns = max_of(m->hush_ns, gap_span(gap));
@@ -266,12 +191,12 @@ static void measure(struct interruption_measures *m, const struct gap_conn *conn
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
-	_cleanup_free_ struct entry *items = xmalloc(COMPARED_MAX * sizeof(*items));
+	_cleanup_free_ struct gap_entry *items = xmalloc(COMPARED_MAX * sizeof(*items));
 	struct scope scope = {.items = items};
 
 	scope.since_ns = state->now_ns > MEMORY_NS ? state->now_ns - MEMORY_NS : 0;
 	scope.span_ns = min_of(state->now_ns - state->first_ns, (uint64_t)MEMORY_NS);
-	collect_entries(state, scope.since_ns, items, &scope.count);
+	scope.count = gap_tracks_list(&state->gaps, scope.since_ns, items, COMPARED_MAX);
 	vec_each(&graph->modules, at) {
 		const struct conn_measures *own = (*at)->measures.conn;
 		const struct gap_conn *conn = own ? map_get(&state->gaps.conns, &own->cookie) : NULL;
