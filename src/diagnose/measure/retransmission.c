@@ -34,6 +34,7 @@ static const struct field retransmission_fields[] = {
 	FIELD(M, life_loss_share, RATIO,
 	      "retransmitted less spurious retransmissions, of the data sent before the run; unknown below 300 segments",
 	      .unit = "%"),
+	FIELD(M, life_spurious, COUNT, "spurious retransmissions before the run (dsack_dups)"),
 	FIELD(M, life_spurious_share, RATIO, "spurious share of the retransmissions before the run", .unit = "%"),
 	FIELD(M, life_ooo_share, RATIO,
 	      "share of the data segments received out of order before the run; unknown below 300 segments",
@@ -77,7 +78,7 @@ struct life_track {
 	struct track track;
 	unsigned windows; /* that it has been seen in */
 	double loss_share, spurious_share, ooo_share, rwnd_share, sndbuf_share;
-	uint64_t rate;
+	uint64_t rate, spurious;
 	struct figures last, begin[WINDOWS]; /* at the begin of the last windows, newest first */
 };
 
@@ -138,6 +139,7 @@ static void remember_life(struct life_track *life, const struct tcp_record *t)
 	bool busy_enough = busy_ns >= LIFE_BUSY_NS && known(t->bytes_acked) >= LIFE_BYTES;
 
 	life->loss_share = sent_enough ? share(lost, known32(t->data_segs_out)) : NAN;
+	life->spurious = t->dsack_dups == UINT32_MAX ? UINT64_MAX : t->dsack_dups;
 	life->spurious_share = share(known32(t->dsack_dups), known32(t->total_retrans));
 	life->ooo_share = received_enough ? share(known32(t->rcv_ooopack), known32(t->data_segs_in)) : NAN;
 	life->rwnd_share = share(known(t->rwnd_limited_ns), busy_ns);
@@ -182,6 +184,7 @@ static void measure(const struct life_track *life, unsigned windows, struct retr
 	m->recent_reorders = delta_between32(a->reord_seen, b->reord_seen);
 	m->recent_spurious_share = share(known(m->recent_spurious), known(m->recent_retrans));
 	m->life_loss_share = life->loss_share;
+	m->life_spurious = life->spurious;
 	m->life_spurious_share = life->spurious_share;
 	m->life_ooo_share = life->ooo_share;
 	m->life_rwnd_share = life->rwnd_share;

@@ -11,6 +11,7 @@ struct retransmission_measures {
 	/* The same of the namespace. */
 	uint64_t recent_fast, recent_probes, recent_probe_repairs, recent_duplicates;
 	/* Of the life of the connection before the run. */
+	uint64_t life_spurious;
 	double life_loss_share, life_spurious_share, life_ooo_share;
 	double life_rwnd_share, life_sndbuf_share;
 	uint64_t life_rate, busy_rate;
