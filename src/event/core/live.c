@@ -395,6 +395,7 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	live->ring_bytes = ring_size(options->buffer_bytes ?: LIVE_BUFFER_DEFAULT);
 	live->read_ns = options->read_ns ?: READ_INTERVAL_NS;
 	live->late_refused = options->late_refused;
+	live->groups_later = options->groups_later;
 	live->groups_max = options->groups_max ?: LIVE_GROUPS_DEFAULT;
 	live->release = kernel_release();
 	live->with_owner = needs_owner(live);
@@ -535,11 +536,16 @@ static void on_wake(void *context, uint32_t events _unused_)
 	(void)read_ring(live);
 }
 
+void live_set_sink(struct live *live, const struct event_sink *sink)
+{
+	live->sink = *sink;
+}
+
 int live_start(struct live *live, struct loop *loop, const struct event_sink *sink, struct why *why)
 {
 	int map_fd = kernel_object_map_fd(live->object, "event_ring"), r;
 
-	live->sink = *sink;
+	live_set_sink(live, sink);
 	live->loop = loop;
 	if (map_fd < 0)
 		return why_set(why, map_fd, "there is no ring buffer");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "base/worker.h"
 #include "event/core/live.h"
 #include "event/core/live_stack.h"
 #include "kernel/first_process.h"
@@ -43,6 +44,9 @@ struct live {
 	uint32_t groups_max;
 	uint64_t read_ns; /* poll interval while events arrive */
 	struct live_group_maps *groups;
+	bool groups_later;
+	struct worker groups_begin;
+	int groups_error; /* of that worker */
 	/* Reason and program of a failed attempt. */
 	struct why why;
 	char failed[64];
