@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/conn.h"
+#include "probe/retransmit_tally.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/proc/counter.h"
 #include "snapshot/socket/socket.h"
@@ -21,13 +22,13 @@
 #define M struct retransmission_measures
 static const struct field retransmission_fields[] = {
 	FIELD(M, recent_retrans, COUNT, "segments retransmitted in the last three windows (total_retrans)"),
-	FIELD(M, recent_rtos, COUNT, "retransmission timeouts in the same time (total_rto)"),
+	FIELD(M, recent_rtos, COUNT, "retransmission timeouts in the same time (total_rto; traced before Linux 6.7)"),
 	FIELD(M, recent_spurious, COUNT, "spurious retransmissions reported by the peer in the same time (dsack_dups)"),
 	FIELD(M, recent_reorders, COUNT, "times that reordering was seen in the same time (reord_seen)"),
 	FIELD(M, recent_spurious_share, RATIO, "spurious share of the retransmissions in the same time", .unit = "%"),
 	FIELD(M, recent_fast, COUNT,
-	      "fast retransmissions of all connections in the same time (TCPFastRetrans, TCPSlowStartRetrans)"),
-	FIELD(M, recent_probes, COUNT, "tail loss probes of all connections in the same time (TCPLossProbes)"),
+	      "fast retransmissions in the same time; of all connections where they cannot be traced (TCPFastRetrans)"),
+	FIELD(M, recent_probes, COUNT, "tail loss probes in the same time; likewise (TCPLossProbes)"),
 	FIELD(M, recent_probe_repairs, COUNT, "losses that these repaired (TCPLossProbeRecovery)"),
 	FIELD(M, recent_duplicates, COUNT,
 	      "segments received twice by all connections in the same time (TCPDSACKOldSent)"),
@@ -71,6 +72,7 @@ static const char *const counter_names[COUNTERS] = {
 struct figures {
 	uint64_t bytes_acked, busy_ns;
 	uint32_t total_retrans, dsack_dups, reord_seen;
+	uint32_t fast, timeouts, probes; /* traced, since the run began */
 	uint16_t total_rto;
 };
 
@@ -85,6 +87,7 @@ struct life_track {
 struct state {
 	struct map tracks; /* cookie -> struct life_track */
 	unsigned windows;
+	bool traced; /* retransmissions can be traced: some were */
 	uint64_t last[COUNTERS], begin[WINDOWS][COUNTERS];
 };
 
@@ -109,6 +112,25 @@ static struct figures figures_of(const struct tcp_record *t)
 				.dsack_dups = t->dsack_dups,
 				.reord_seen = t->reord_seen,
 				.total_rto = t->total_rto};
+}
+
+/* The rows of a snapshot are totals since the first sample. */
+static void sample_kinds(struct state *state, const struct snapshot *snapshot)
+{
+	snapshot_each(snapshot, retransmission_type, const struct retransmission_record, row) {
+		struct life_track *life = map_get(&state->tracks, &row->cookie);
+		uint32_t count = (uint32_t)min_of(row->count, (uint64_t)UINT32_MAX - 1);
+
+		state->traced = true;
+		if (!life)
+			continue;
+		if (row->kind == RETRANSMISSION_FAST)
+			life->last.fast = count;
+		else if (row->kind == RETRANSMISSION_TIMEOUT)
+			life->last.timeouts = count;
+		else if (row->kind == RETRANSMISSION_PROBE)
+			life->last.probes = count;
+	}
 }
 
 static double share(double part, double whole)
@@ -170,11 +192,23 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			remember_life(life, t);
 		life->last = figures_of(t);
 	}
+	sample_kinds(state, snapshot);
 }
 
-static void measure(const struct life_track *life, unsigned windows, struct retransmission_measures *m)
+static void measure_kinds(const struct state *state, const struct figures *a, const struct figures *b,
+			  struct retransmission_measures *m)
 {
-	const struct figures *a = &life->begin[min_of(windows, life->windows)], *b = &life->last;
+	if (!state->traced)
+		return;
+	m->recent_fast = delta_between32(a->fast, b->fast);
+	m->recent_probes = delta_between32(a->probes, b->probes);
+	if (m->recent_rtos == UINT64_MAX)
+		m->recent_rtos = delta_between32(a->timeouts, b->timeouts);
+}
+
+static void measure(const struct state *state, const struct life_track *life, struct retransmission_measures *m)
+{
+	const struct figures *a = &life->begin[min_of((unsigned)WINDOWS - 1, life->windows)], *b = &life->last;
 
 	m->recent_retrans = delta_between32(a->total_retrans, b->total_retrans);
 	m->recent_rtos = a->total_rto == UINT16_MAX || b->total_rto == UINT16_MAX
@@ -183,6 +217,7 @@ static void measure(const struct life_track *life, unsigned windows, struct retr
 	m->recent_spurious = delta_between32(a->dsack_dups, b->dsack_dups);
 	m->recent_reorders = delta_between32(a->reord_seen, b->reord_seen);
 	m->recent_spurious_share = share(known(m->recent_spurious), known(m->recent_retrans));
+	measure_kinds(state, a, b, m);
 	m->life_loss_share = life->loss_share;
 	m->life_spurious = life->spurious;
 	m->life_spurious_share = life->spurious_share;
@@ -214,11 +249,11 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		if (!life || (*at)->kind != MODULE_CONN)
 			continue;
 		m = graph_alloc(graph, sizeof(*m));
-		measure(life, WINDOWS - 1, m);
 		m->recent_fast = fast == UINT64_MAX || slow_start == UINT64_MAX ? UINT64_MAX : fast + slow_start;
 		m->recent_probes = counted(state, windows, PROBES);
 		m->recent_probe_repairs = counted(state, windows, PROBE_REPAIRS);
 		m->recent_duplicates = counted(state, windows, DUPLICATES);
+		measure(state, life, m);
 		(*at)->measures.retransmission = m;
 	}
 	track_each(window, &state->tracks, struct life_track, life)
@@ -241,7 +276,7 @@ static void release(void *data)
 static const struct measurer retransmission_measurer = {
 	.name = "retransmission",
 	.stage = MEASURE_HOST, /* after the connections */
-	.needs = MEASURER_NEEDS(&socket_type, &tcp_type, &counter_type),
+	.needs = MEASURER_NEEDS(&socket_type, &tcp_type, &counter_type, &retransmission_type),
 	.state_size = sizeof(struct state),
 	.initial = &initial,
 	.sample = sample,
