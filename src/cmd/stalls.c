@@ -31,9 +31,9 @@ static const struct option_spec options[] = {
 static const struct config defaults = {.rate = 10};
 
 static const struct output_column columns[] = {
-	{"time_ns"}, {"span_ns"}, {"kind"},       {"shared"},      {"pid"}, {"comm"},     {"laddr"},
-	{"lport"},                   {"raddr"}, {"rport"},     {"path_conns"},  {"other_conns"}, {"timeouts"},
-	{"retrans"},                 {"dev"},   {"link_changes"}, {},
+	{"time_ns"}, {"span_ns"},      {"kind"},  {"shared"},     {"pid"},         {"comm"},     {"laddr"},
+	{"lport"},   {"raddr"},        {"rport"}, {"path_conns"}, {"other_conns"}, {"timeouts"}, {"retrans"},
+	{"dev"},     {"link_changes"}, {},
 };
 
 static int run(const void *data)

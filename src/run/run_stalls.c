@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/run_stalls.h"
 
+#include <errno.h>
+
 #include "base/clock.h"
 #include "diagnose/measure/gap_track.h"
 #include "snapshot/core/slice.h"
@@ -298,13 +300,15 @@ static int take(struct run_sink *sink, struct run *run, const void *item)
 }
 
 /* What goes on is shown with what is known so far. */
-static int end(struct run_sink *sink, struct run *run _unused_)
+static int end(struct run_sink *sink, struct run *run)
 {
 	struct run_stalls *stalls = (struct run_stalls *)sink;
 	size_t at = 0;
 	const void *netns;
 	void *value;
 
+	if (run->recording && stalls->samples > 0 && stalls->tracks.count == 0)
+		return why_set(&run->why, -ENOENT, "the recording does not have this network namespace");
 	while (map_next(&stalls->tracks, &at, &netns, &value)) {
 		struct netns_stalls *one = *(struct netns_stalls **)value;
 

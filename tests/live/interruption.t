@@ -18,7 +18,8 @@ network() {
 	dev_of[$1]=$link_dev
 	ns_link "$there" "10.95.$1.129/25" "$router" "10.95.$1.130/25"
 	in_ns "$router" sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
-	ip -n "$here" route add default via "10.95.$1.2" && ip -n "$there" route add default via "10.95.$1.130" || exit 1
+	ip -n "$here" route add default via "10.95.$1.2" && ip -n "$there" route add default via "10.95.$1.130" ||
+		exit 1
 	here_of[$1]=$here router_of[$1]=$router there_of[$1]=$there
 }
 

@@ -37,8 +37,9 @@ static uint32_t grown(uint32_t before, uint32_t now)
 
 static uint32_t timeouts_of(const struct gap_conn *c, const struct tcp_record *t)
 {
-	uint32_t counted =
-		t->total_rto == UINT16_MAX || c->rto_before == UINT16_MAX ? 0 : (uint16_t)(t->total_rto - c->rto_before);
+	uint32_t counted = t->total_rto == UINT16_MAX || c->rto_before == UINT16_MAX
+				   ? 0
+				   : (uint16_t)(t->total_rto - c->rto_before);
 	uint32_t backoff = t->backoff == UINT8_MAX ? 0 : t->backoff;
 
 	return max_of(counted, backoff);

@@ -23,11 +23,11 @@ struct gap {
 	uint64_t known_ns; /* last sample of it */
 	uint64_t end_ns;   /* no later than this there was progress again; 0: it goes on */
 	uint8_t kind;
-	bool heard;        /* the peer sent something meanwhile, but acknowledged nothing new */
+	bool heard;             /* the peer sent something meanwhile, but acknowledged nothing new */
 	uint64_t path_quiet_ns; /* longest part of it in which no connection to the same host made progress */
 	uint64_t host_quiet_ns; /* the same of any connection */
-	uint32_t timeouts; /* retransmission timeouts */
-	uint32_t retrans;  /* segments retransmitted until progress was seen again */
+	uint32_t timeouts;      /* retransmission timeouts */
+	uint32_t retrans;       /* segments retransmitted until progress was seen again */
 };
 
 /* Gaps of a connection that are remembered, and windows over which retransmissions are. */
@@ -38,9 +38,9 @@ struct gap_conn {
 	uint64_t cookie;
 	struct addr laddr, raddr;
 	uint16_t lport, rport;
-	struct gap now;             /* kind GAP_NONE: none */
-	struct gap past[GAPS_KEPT]; /* by number, the oldest overwritten */
-	unsigned past_count;        /* of all that have ended */
+	struct gap now;                 /* kind GAP_NONE: none */
+	struct gap past[GAPS_KEPT];     /* by number, the oldest overwritten */
+	unsigned past_count;            /* of all that have ended */
 	uint32_t outside[GAPS_WINDOWS]; /* segments retransmitted outside of gaps, newest window first */
 	/* Inside. */
 	unsigned sample;

@@ -120,9 +120,8 @@ static uint64_t changes_during(const struct dev_log *log, const struct gap *gap)
 
 static const struct dev_log *log_of(const struct window *window, const struct state *state, const char *dev)
 {
-	track_each(window, &state->devs, struct dev_log, log)
-		if (dev[0] && strncmp(log->dev, dev, sizeof(log->dev)) == 0)
-			return log;
+	track_each(window, &state->devs, struct dev_log,
+		   log) if (dev[0] && strncmp(log->dev, dev, sizeof(log->dev)) == 0) return log;
 	return NULL;
 }
 

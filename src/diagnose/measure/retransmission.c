@@ -33,7 +33,8 @@ static const struct field retransmission_fields[] = {
 	FIELD(M, recent_duplicates, COUNT,
 	      "segments received twice by all connections in the same time (TCPDSACKOldSent)"),
 	FIELD(M, life_loss_share, RATIO,
-	      "retransmitted less spurious retransmissions, of the data sent before the run; unknown below 300 segments",
+	      "retransmitted less spurious retransmissions, of the data sent before the run; unknown below 300 "
+	      "segments",
 	      .unit = "%"),
 	FIELD(M, life_spurious, COUNT, "spurious retransmissions before the run (dsack_dups)"),
 	FIELD(M, life_spurious_share, RATIO, "spurious share of the retransmissions before the run", .unit = "%"),
@@ -61,10 +62,8 @@ RECORD_TYPE(retransmission_measures_type, "measure.retransmission", struct retra
 
 enum { FAST, SLOW_START, PROBES, PROBE_REPAIRS, DUPLICATES, COUNTERS };
 static const char *const counter_names[COUNTERS] = {
-	[FAST] = "TcpExtTCPFastRetrans",
-	[SLOW_START] = "TcpExtTCPSlowStartRetrans",
-	[PROBES] = "TcpExtTCPLossProbes",
-	[PROBE_REPAIRS] = "TcpExtTCPLossProbeRecovery",
+	[FAST] = "TcpExtTCPFastRetrans",        [SLOW_START] = "TcpExtTCPSlowStartRetrans",
+	[PROBES] = "TcpExtTCPLossProbes",       [PROBE_REPAIRS] = "TcpExtTCPLossProbeRecovery",
 	[DUPLICATES] = "TcpExtTCPDSACKOldSent",
 };
 
