@@ -12,6 +12,8 @@
 #define STREAK 4
 /* Streams that stop together stop within this time. */
 #define TOGETHER_NS (60 * NSEC_PER_MSEC)
+/* Without anything outstanding, a longer pause is no interruption. */
+#define REST_NS (10 * NSEC_PER_SEC)
 /* What was under way when everything stopped still arrives. */
 #define UNDER_WAY_NS (50 * NSEC_PER_MSEC)
 
@@ -20,6 +22,12 @@ static bool is_followed(const struct socket_record *s)
 	return s->proto == 6 && s->cookie != UINT64_MAX && s->state != SOCKET_LISTEN && s->state != SOCKET_TIME_WAIT &&
 	       s->state != SOCKET_CLOSE && s->state != SOCKET_NEW_SYN_RECV && s->state != SOCKET_SYN_SENT &&
 	       s->state != SOCKET_SYN_RECV;
+}
+
+bool gap_is_at_rest(const struct tcp_record *t)
+{
+	return t->unacked == 0 && t->notsent_bytes == 0 && t->last_sent_ns > REST_NS && t->last_received_ns > REST_NS &&
+	       t->last_ack_ns > REST_NS;
 }
 
 /* The moment of something of that age, which happened after the sample before. */
@@ -214,14 +222,17 @@ static void begin(struct gap_conn *c, const struct socket_record *s, const struc
 
 /* --- company --- */
 
-static void note_progress(struct gap_tracks *tracks, const struct gap_conn *c)
+/* Only what is newer than any open gap could be matters, which spares most connections the lookup. */
+static void note_progress(struct gap_tracks *tracks, const struct gap_conn *c, uint64_t now_ns)
 {
-	uint64_t moved_ns = max_of(c->acked_ns, c->received_ns);
-	uint64_t *path = map_put(&tracks->paths, &c->raddr, NULL);
+	uint64_t moved_ns = max_of(c->acked_ns, c->received_ns), *path;
 
+	tracks->moved_ns = max_of(tracks->moved_ns, moved_ns);
+	if (moved_ns + REST_NS < now_ns)
+		return;
+	path = map_put(&tracks->paths, &c->raddr, NULL);
 	if (path)
 		*path = max_of(*path, moved_ns);
-	tracks->moved_ns = max_of(tracks->moved_ns, moved_ns);
 }
 
 static uint64_t quiet_since(const struct gap *gap, uint64_t moved_ns)
@@ -255,7 +266,7 @@ void gap_tracks_add(struct gap_tracks *tracks, const struct snapshot *snapshot)
 		struct gap_conn *c;
 		bool is_new;
 
-		if (!t || !is_followed(s))
+		if (!t || !is_followed(s) || gap_is_at_rest(t))
 			continue;
 		c = map_put(&tracks->conns, &s->cookie, &is_new);
 		if (!c) {
@@ -267,7 +278,7 @@ void gap_tracks_add(struct gap_tracks *tracks, const struct snapshot *snapshot)
 		else
 			update(tracks, c, s, t, now_ns);
 		c->sample = tracks->sample;
-		note_progress(tracks, c);
+		note_progress(tracks, c, now_ns);
 		if (c->now.kind != GAP_NONE)
 			vec_push(&tracks->open, s->cookie);
 	}

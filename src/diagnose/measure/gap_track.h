@@ -10,6 +10,8 @@
 #include "base/vec.h"
 #include "snapshot/core/snapshot.h"
 
+struct tcp_record;
+
 enum gap_kind {
 	GAP_NONE,
 	GAP_UNACKED,     /* data in flight, and a retransmission timeout without an ACK of new data */
@@ -78,6 +80,9 @@ struct gap_tracks {
 void gap_tracks_add(struct gap_tracks *tracks, const struct snapshot *snapshot);
 void gap_tracks_end_window(struct gap_tracks *tracks);
 void gap_tracks_done(struct gap_tracks *tracks);
+
+/* Nothing outstanding, nothing sent or received for a while: most connections of a large host, and no news. */
+bool gap_is_at_rest(const struct tcp_record *tcp);
 
 /* Of the gaps of a connection that ended at or after a moment, the next one, newest first; NULL: no more. *at is 0. */
 const struct gap *gap_next(const struct gap_conn *conn, uint64_t since_ns, unsigned *at);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/conn.h"
+#include "diagnose/measure/gap_track.h"
 #include "probe/retransmit_tally.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/proc/counter.h"
@@ -179,7 +180,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		struct life_track *life;
 		bool is_new;
 
-		if (!t || s->cookie == UINT64_MAX)
+		if (!t || s->cookie == UINT64_MAX || gap_is_at_rest(t))
 			continue;
 		life = map_put(&state->tracks, &s->cookie, &is_new);
 		if (!life) {
