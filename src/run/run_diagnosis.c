@@ -109,12 +109,7 @@ static struct diagnosis_view *find_view(const struct run_diagnosis *diagnosis, u
 /* Live snapshots hold only the requested ones. */
 static bool is_wanted(const struct run_diagnosis *diagnosis, const struct netns_record *record)
 {
-	const char *wanted = diagnosis->run->recording ? diagnosis->options->netns : NULL;
-	char number[16];
-
-	snprintf(number, sizeof(number), "%u", record->netns);
-	return !wanted || strcmp(wanted, "all") == 0 || strcmp(wanted, number) == 0 ||
-	       strncmp(wanted, record->name, sizeof(record->name)) == 0;
+	return !diagnosis->run->recording || run_snapshots_match(diagnosis->options->netns, record);
 }
 
 /* The namespaces of a window are those that were looked at when it began. */

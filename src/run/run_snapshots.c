@@ -154,6 +154,15 @@ void run_snapshots_refresh(struct run_snapshots *snapshots)
 	snapshots->namespaces = fresh;
 }
 
+bool run_snapshots_match(const char *wanted, const struct netns_record *netns)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", netns->netns);
+	return !wanted || strcmp(wanted, "all") == 0 || strcmp(wanted, number) == 0 ||
+	       strncmp(wanted, netns->name, sizeof(netns->name)) == 0;
+}
+
 void run_snapshots_warn_gaps(const struct snapshot *snapshot)
 {
 	snapshot_each(snapshot, gap_type, const struct gap_record, gap) {

@@ -55,10 +55,12 @@ struct module_measures {
 	const struct use_measures *use; /* of a socket, by its owner */
 	const struct app_measures *app; /* of an application, or the owner of a socket */
 	const struct thread_measures *thread;
-	const struct path_measures *path;         /* of a connection, as are the next three */
+	const struct path_measures *path;         /* of a connection, as are the next five */
 	const struct egress_measures *egress;     /* route, neighbour, interface and queue */
 	const struct stall_measures *stall;       /* what this host dropped while it stalled */
 	const struct exchange_measures *exchange; /* requests and replies */
+	const struct interruption_measures *interruption;
+	const struct retransmission_measures *retransmission;
 	const struct peer_measures *peer;
 	const struct resolver_measures *resolver;
 	const struct dropped_measures *dropped; /* of a socket or flow: its packets that this host dropped */

@@ -7,9 +7,11 @@
 #include "diagnose/measure/endpoint.h"
 #include "diagnose/measure/exchange.h"
 #include "diagnose/measure/host_counters.h"
+#include "diagnose/measure/interruption.h"
 #include "diagnose/measure/nameserver.h"
 #include "diagnose/measure/path_shared.h"
 #include "diagnose/measure/refusal.h"
+#include "diagnose/measure/retransmission.h"
 #include "diagnose/measure/stall.h"
 
 static const struct module_scope host_scope = {.kind = MODULE_HOST, .parts = {MODULE_PART(host)}};
@@ -18,7 +20,8 @@ MODULE_SCOPE(host_scope);
 static const struct module_scope conn_scope = {
 	.kind = MODULE_CONN,
 	.parts = {MODULE_PART(conn), MODULE_PART(use), MODULE_PART(app), MODULE_PART(path), MODULE_PART(egress),
-		  MODULE_PART(host), MODULE_PART(stall), MODULE_PART(exchange), MODULE_PART(dropped)}};
+		  MODULE_PART(host), MODULE_PART(stall), MODULE_PART(exchange), MODULE_PART(dropped),
+		  MODULE_PART(interruption), MODULE_PART(retransmission)}};
 MODULE_SCOPE(conn_scope);
 
 static const struct module_scope udp_scope = {
