@@ -358,9 +358,15 @@ struct tcp_congestion_ops {
 	char name[16];
 };
 
+/* A bound port. fastreuse is negative if connect() chose it: tcp.exchange. */
+struct inet_bind_bucket {
+	signed char fastreuse;
+};
+
 /* Reason of a retransmission (icsk_ca_state, icsk_pending), and the pending timer. */
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
+	struct inet_bind_bucket *icsk_bind_hash;
 	struct request_sock_queue icsk_accept_queue;
 	__u32 icsk_rto;
 	const struct tcp_congestion_ops *icsk_ca_ops;
@@ -372,6 +378,7 @@ struct inet_connection_sock {
 	struct {
 		__u8 pending;
 		__u8 quick;
+		__u32 lrcvtime;
 		__u16 rcv_mss;
 	} icsk_ack;
 };
@@ -420,6 +427,7 @@ struct tcp_sock {
 	u32 snd_sml;
 	u64 tcp_wstamp_ns;
 	u64 tcp_clock_cache;
+	u64 first_tx_mstamp;
 	u32 lsndtime;
 	u8 ecn_flags;
 	u8 nonagle : 4;
@@ -484,6 +492,11 @@ struct tcp_skb_cb {
 			u16 tcp_gso_segs;
 		};
 	};
+};
+
+/* 16 bits since 6.15. */
+struct tcp_skb_cb___flags {
+	__u8 tcp_flags;
 };
 
 /* Interfaces and their queues: dev.*, qdisc.*, napi.poll. */

@@ -452,9 +452,10 @@ int main(int argc, char **argv)
 		{nest, "socketio", NULL},
 		{nest, "trace", "sock.send", "--hist", "bytes", "--by", "comm", NULL},
 		{nest, "tcprtt", NULL},
+		{nest, "svclat", NULL},
 		{nest, "trace", "sock.send,sock.recv", "--where", LARGE, NULL},
 	};
-	static const char *const words[] = {"socketio", "trace sock.send --hist bytes --by comm", "tcprtt",
+	static const char *const words[] = {"socketio", "trace sock.send --hist bytes --by comm", "tcprtt", "svclat",
 					    "trace sock.send,sock.recv --where '" LARGE "'"};
 	unsigned pairs = argument(argc, argv, 1, 20), connections = argument(argc, argv, 2, 5000);
 	unsigned rounds = argument(argc, argv, 3, 7);

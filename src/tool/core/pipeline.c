@@ -148,33 +148,6 @@ static int make_filter(struct pipeline *pipeline, unsigned request, struct why *
 
 /* --- adding up in the kernel -------------------------------------------------------------------------------------- */
 
-/* Key word at this offset of the event, added if missing; NULL if there is no room. */
-static struct event_key_word *key_word(struct event_config *config, uint32_t offset)
-{
-	for (uint32_t i = 0; i < config->key_words; i++)
-		if (config->key[i].offset == offset)
-			return &config->key[i];
-	if (config->key_words == EVENT_KEY_WORDS)
-		return NULL;
-	config->key[config->key_words] = (struct event_key_word){.offset = (uint16_t)offset};
-	return &config->key[config->key_words++];
-}
-
-/* Adds the words that the kernel must group by for a key; keys may share them. */
-static bool add_key(struct event_config *config, uint32_t offset, uint32_t size)
-{
-	if (size > sizeof(struct addr))
-		return false;
-	for (uint32_t at = offset; at < offset + size; at++) {
-		struct event_key_word *word = key_word(config, at / 8 * 8);
-
-		if (!word)
-			return false;
-		((uint8_t *)&word->mask)[at % 8] = 0xff;
-	}
-	return true;
-}
-
 /* Fields made in user space are derived from a number of the kernel. */
 static bool add_extra_key(struct event_config *config, uint32_t offset)
 {
@@ -183,12 +156,12 @@ static bool add_extra_key(struct event_config *config, uint32_t offset)
 		return true;
 	case offsetof(struct event_extra, cgroup):
 	case offsetof(struct event_extra, container):
-		return add_key(config, offsetof(struct event_head, cgroup_id), sizeof(uint64_t));
+		return event_key_add(config, offsetof(struct event_head, cgroup_id), sizeof(uint64_t));
 	case offsetof(struct event_extra, kstack):
-		return add_key(config, offsetof(struct event_head, kstack_id), sizeof(int32_t));
+		return event_key_add(config, offsetof(struct event_head, kstack_id), sizeof(int32_t));
 	case offsetof(struct event_extra, ustack):
-		return add_key(config, offsetof(struct event_head, ustack_id), sizeof(int32_t)) &&
-		       add_key(config, offsetof(struct event_head, pid), sizeof(uint32_t));
+		return event_key_add(config, offsetof(struct event_head, ustack_id), sizeof(int32_t)) &&
+		       event_key_add(config, offsetof(struct event_head, pid), sizeof(uint32_t));
 	default:
 		return false;
 	}
@@ -206,7 +179,7 @@ static bool add_keys(const struct pipeline *pipeline, unsigned request, struct e
 			fits = add_extra_key(config, ref.field->offset);
 		else
 			fits = ref.field->kind != KIND_TIME && event_field_offset(ref) >= 0 &&
-			       add_key(config, (uint32_t)event_field_offset(ref), ref.field->size);
+			       event_key_add(config, (uint32_t)event_field_offset(ref), ref.field->size);
 		if (!fits)
 			return false;
 	}
