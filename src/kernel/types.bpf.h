@@ -220,6 +220,7 @@ struct task_struct___group {
 
 /* Total scheduling delay of a task. */
 struct sched_info {
+	unsigned long pcount;
 	unsigned long long run_delay;
 	unsigned long long last_queued;
 };

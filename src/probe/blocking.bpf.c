@@ -46,6 +46,9 @@ struct {
 const volatile __u8 blocking_calls[BLOCKING_CALLS];
 /* A bitmap of the ports that programs of this host listen on, kept up to date by user space. */
 __u64 blocking_listening[1024];
+struct blocking_skip blocking_skips[BLOCKING_SKIPS];
+/* A bitmap of programs that poll, by the lower bits of their number: only these have questions. */
+__u64 blocking_polling[64];
 /* What found no room. */
 __u64 blocking_lost;
 
@@ -232,7 +235,7 @@ static __always_inline void set_open_question(struct blocking_key *key, __u32 tg
 
 	if (!program)
 		return;
-	program->polls = 1;
+	blocking_polling[(tgid >> 6) & 63] |= 1ULL << (tgid & 63);
 	sk = open_question(program, &connects);
 	if (!sk)
 		return;
@@ -319,9 +322,10 @@ static __always_inline bool is_as_before(const struct blocking_thread *thread, s
 	       ports_of((struct sock *)thread->sk) == thread->ports;
 }
 
-static __always_inline void set_what(struct blocking_thread *thread, struct task_struct *task, __u32 state)
+/* Returns whether the same call on the same descriptor would mean the same again. */
+static __always_inline bool set_what(struct blocking_thread *thread, struct task_struct *task, __u32 state,
+				     const struct pt_regs___kernel *regs)
 {
-	struct pt_regs___kernel *regs = (struct pt_regs___kernel *)bpf_task_pt_regs(task);
 	__u32 call = call_of(regs);
 	__u8 what = kind_of(call);
 	struct blocking_key key = {.what = BLOCKING_OTHER};
@@ -334,7 +338,7 @@ static __always_inline void set_what(struct blocking_thread *thread, struct task
 	if (what == BLOCKING_RECEIVE || what == BLOCKING_SEND || what == BLOCKING_CONNECT) {
 		file = file_of(task, (__u32)first_argument(regs));
 		if (is_as_before(thread, file, call))
-			return;
+			return true;
 		sk = file ? sock_of(file) : NULL;
 		key.what = what;
 		if (!sk || !set_socket(&key, sk)) {
@@ -361,13 +365,7 @@ static __always_inline void set_what(struct blocking_thread *thread, struct task
 	thread->file = (__u64)file;
 	thread->call = (__u16)call;
 	change_key(thread, &key);
-}
-
-static __always_inline __u64 delay_of(struct task_struct *task)
-{
-	struct task_struct___delay *delayed = (void *)task;
-
-	return bpf_core_field_exists(delayed->sched_info.run_delay) ? delayed->sched_info.run_delay : 0;
+	return what != BLOCKING_LIST && what != BLOCKING_POLL;
 }
 
 static __always_inline struct blocking_thread *new_thread(struct task_struct *task)
@@ -382,43 +380,75 @@ static __always_inline struct blocking_thread *new_thread(struct task_struct *ta
 	return bpf_map_lookup_elem(&blocking_threads, &tid);
 }
 
-static __always_inline void add_blocked(struct blocking_thread *thread, __u64 now_ns, __u64 run_ns, __u64 delay_ns)
+/* Of several waits together, all but the longest are short (BLOCKING_OFTEN_NS). */
+static __always_inline void add_blocked(struct blocking_sum *sum, __u64 blocked_ns, __u32 skipped)
 {
-	__u64 busy_ns = (run_ns - thread->run_ns) + (delay_ns - thread->delay_ns), off_ns = now_ns - thread->out_ns;
+	sum->ns += blocked_ns;
+	sum->count += 1 + skipped;
+	if (blocked_ns > sum->max_ns && blocked_ns > skipped * BLOCKING_OFTEN_NS)
+		sum->max_ns = blocked_ns;
+}
 
-	if (!thread->blocked || off_ns <= busy_ns)
-		return;
-	off_ns -= busy_ns;
-	thread->sum.ns += off_ns;
-	thread->sum.count++;
-	if (off_ns > thread->sum.max_ns)
-		thread->sum.max_ns = off_ns;
+/*
+ * Brings the thread up to this switch. It may have run more often than was seen, while the program was not attached:
+ * then nobody knows what it was blocked in. Returns the time since the switch before.
+ */
+static __always_inline __u64 move_on(struct blocking_thread *thread, struct task_struct *task, __u32 skipped)
+{
+	struct task_struct___delay *delayed = (void *)task;
+	__u64 now_ns = bpf_ktime_get_ns(), run_ns = task->se.sum_exec_runtime,
+	      delay_ns = delayed->sched_info.run_delay, runs = delayed->sched_info.pcount,
+	      busy_ns = (run_ns - thread->run_ns) + (delay_ns - thread->delay_ns), off_ns = now_ns - thread->out_ns;
+
+	if (thread->blocked && runs - thread->runs == 1 + skipped && off_ns > busy_ns)
+		add_blocked(&thread->sum, off_ns - busy_ns, skipped);
+	thread->out_ns = now_ns;
+	thread->run_ns = run_ns;
+	thread->delay_ns = delay_ns;
+	thread->runs = runs;
+	return off_ns;
+}
+
+static __always_inline bool may_skip(struct blocking_skip *skip, __u32 tid, const struct pt_regs___kernel *regs)
+{
+	if (skip->tid != tid || !skip->left)
+		return false;
+	if (!skip->all && (skip->call != (__u16)call_of(regs) || skip->argument != first_argument(regs)))
+		return false;
+	skip->left--;
+	return true;
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(blocking_switch, bool preempt, struct task_struct *prev)
 {
-	__u32 tid = prev->pid, state = preempt ? 0 : prev->__state;
+	__u32 tid = prev->pid, state = preempt ? 0 : prev->__state, skipped = 0;
+	struct blocking_skip *skip = &blocking_skips[tid & (BLOCKING_SKIPS - 1)];
+	const struct pt_regs___kernel *regs;
 	struct blocking_thread *thread;
-	__u64 now_ns, run_ns, delay_ns;
+	__u64 since_ns;
 
 	if (tid == 0)
+		return 0;
+	regs = (const struct pt_regs___kernel *)bpf_task_pt_regs(prev);
+	if (may_skip(skip, tid, regs))
 		return 0;
 	thread = bpf_map_lookup_elem(&blocking_threads, &tid);
 	if (!thread)
 		thread = new_thread(prev);
-	if (!thread)
+	if (!thread) {
+		*skip = (struct blocking_skip){.tid = tid, .left = 255, .all = 1};
 		return 0;
-	now_ns = bpf_ktime_get_ns();
-	run_ns = prev->se.sum_exec_runtime;
-	delay_ns = delay_of(prev);
-	add_blocked(thread, now_ns, run_ns, delay_ns);
-	thread->out_ns = now_ns;
-	thread->run_ns = run_ns;
-	thread->delay_ns = delay_ns;
+	}
+	if (skip->tid == tid)
+		skipped = thread->skipped - skip->left;
+	since_ns = move_on(thread, prev, skipped);
 	thread->blocked = state != 0 && !(state & TASK_DEAD);
-	if (thread->blocked)
-		set_what(thread, prev, state);
+	thread->skipped = 0;
+	if (thread->blocked && set_what(thread, prev, state, regs) && since_ns < BLOCKING_OFTEN_NS * (1 + skipped))
+		thread->skipped = BLOCKING_SKIP_MAX;
+	*skip = (struct blocking_skip){
+		.argument = first_argument(regs), .tid = tid, .call = (__u16)call_of(regs), .left = thread->skipped};
 	return 0;
 }
 
@@ -427,11 +457,14 @@ int BPF_PROG(blocking_switch, bool preempt, struct task_struct *prev)
 static __always_inline void ask(struct sock *sk, bool connects)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
-	struct blocking_program *program = bpf_map_lookup_elem(&blocking_programs, &tgid);
+	struct blocking_program *program;
 	struct blocking_question *q = NULL;
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 
-	if (!program || !program->polls)
+	if (!(blocking_polling[(tgid >> 6) & 63] >> (tgid & 63) & 1))
+		return;
+	program = bpf_map_lookup_elem(&blocking_programs, &tgid);
+	if (!program)
 		return;
 	for (int i = 0; i < BLOCKING_QUESTIONS; i++)
 		if (program->questions[i].sk == (__u64)sk)

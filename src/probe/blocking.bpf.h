@@ -44,14 +44,30 @@ struct blocking_sum {
 struct blocking_thread {
 	__u64 out_ns;            /* CLOCK_MONOTONIC */
 	__u64 run_ns, delay_ns;  /* as in /proc/TID/schedstat */
+	__u64 runs;              /* times on a CPU, from there as well */
 	__u64 file, sk;          /* that key was made from; 0: it must be made again */
 	__u32 ports;             /* of sk */
 	__u16 call;
-	__u8 blocked, zero;
+	__u8 blocked, skipped;   /* how often it was not looked at since */
 	struct blocking_key key; /* what it blocks in */
 	__u32 pad;
 	struct blocking_sum sum; /* of key, since it is this one */
 };
+
+/*
+ * A thread that blocks very often in the same call on the same descriptor is looked at only now and then: in between,
+ * all that it is blocked counts for the same.
+ */
+struct blocking_skip {
+	__u64 argument;
+	__u32 tid;
+	__u16 call;
+	__u8 left, all; /* times to skip; whatever the call is */
+};
+
+#define BLOCKING_SKIPS     1024 /* by the lower bits of the number of the thread */
+#define BLOCKING_SKIP_MAX  32
+#define BLOCKING_OFTEN_NS  100000
 
 /* A question: the last data on the connection was sent by this program; or it connects. */
 struct blocking_question {
@@ -63,6 +79,6 @@ struct blocking_question {
 
 struct blocking_program {
 	__u32 next;
-	__u32 polls; /* a thread of it waits in epoll or the like */
+	__u32 zero;
 	struct blocking_question questions[BLOCKING_QUESTIONS];
 };

@@ -2,6 +2,7 @@
 #include "probe/blocking.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "kernel/object.h"
+#include "snapshot/core/scan.h"
 #include "snapshot/proc/process.h"
 #include "snapshot/socket/owner.h"
 #include "snapshot/socket/socket.h"
@@ -61,6 +63,11 @@ static const struct {
 #define THREADS_MAX 16384
 #define SUMS_MAX    32768
 #define BATCH       1024
+/*
+ * Looking at a context switch costs up to 200 ns. Where there are more of them, the program is attached for a part of
+ * the time, one or more intervals between samples, and what it sees then stands for the rest.
+ */
+#define SWITCHES_PER_SECOND 50000
 /* A thread that is not listed in /proc, and has not run for this long, has ended. */
 #define ENDED_NS NSEC_PER_SEC
 
@@ -81,6 +88,13 @@ struct state {
 	struct why why; /* it failed */
 	int programs_fd, threads_fd, sums_fd;
 	uint64_t *listening, *lost;
+	struct blocking_skip *skips;
+	bool asks;   /* questions are traced */
+	struct bpf_link *link; /* to context switches; NULL: not now */
+	bool partly;           /* not all the time */
+	uint64_t switches, switches_ns; /* of the host, up to the sample before */
+	double credit;                  /* context switches that may be looked at */
+	bool silent; /* they cannot be */
 	uint64_t lost_before; /* reported already */
 	uint64_t refused;     /* programs beyond the room for them */
 	struct map programs; /* pid -> uint8_t: is watched */
@@ -187,6 +201,33 @@ static int choose(struct state *state, bool questions, struct why *why)
 	return r;
 }
 
+static int find_variables(struct state *state)
+{
+	int r = kernel_object_variable(state->object, "blocking_listening", 1024 * sizeof(*state->listening),
+				       (void **)&state->listening);
+
+	if (r == 0)
+		r = kernel_object_variable(state->object, "blocking_skips", BLOCKING_SKIPS * sizeof(*state->skips),
+					   (void **)&state->skips);
+	if (r == 0)
+		r = kernel_object_variable(state->object, "blocking_lost", sizeof(*state->lost), (void **)&state->lost);
+	return r;
+}
+
+static int attach_switch(struct state *state, struct why *why)
+{
+	const struct bpf_program *program = kernel_object_program(state->object, "blocking_switch");
+
+	state->link = bpf_program__attach(program);
+	return state->link ? 0 : why_set(why, -errno, "cannot attach to sched_switch: %s", strerror(errno));
+}
+
+static void detach_switch(struct state *state)
+{
+	(void)bpf_link__destroy(state->link);
+	state->link = NULL;
+}
+
 static int attach(struct state *state, bool questions, struct why *why)
 {
 	void *kinds;
@@ -199,16 +240,9 @@ static int attach(struct state *state, bool questions, struct why *why)
 	if (r == 0)
 		r = kernel_object_load(state->object, why);
 	if (r == 0)
-		r = kernel_object_variable(state->object, "blocking_listening", 1024 * sizeof(*state->listening),
-					   (void **)&state->listening);
+		r = find_variables(state);
 	if (r == 0)
-		r = kernel_object_variable(state->object, "blocking_lost", sizeof(*state->lost), (void **)&state->lost);
-	if (r == 0)
-		r = kernel_object_attach(state->object, "blocking_switch", why);
-	if (r == 0 && questions)
-		r = kernel_object_attach(state->object, "blocking_send", why);
-	if (r == 0 && questions)
-		r = kernel_object_attach(state->object, "blocking_state", why);
+		r = attach_switch(state, why);
 	if (r < 0) {
 		kernel_object_close(state->object);
 		state->object = NULL;
@@ -223,14 +257,50 @@ static int load(struct state *state, struct why *why)
 	struct why first = {};
 	int r = attach(state, true, &first);
 
-	if (r < 0)
+	if (r < 0) {
+		state->silent = true;
 		r = attach(state, false, why);
+	}
 	if (r < 0)
 		return r;
 	state->programs_fd = kernel_object_map_fd(state->object, "blocking_programs");
 	state->threads_fd = kernel_object_map_fd(state->object, "blocking_threads");
 	state->sums_fd = kernel_object_map_fd(state->object, "blocking_sums");
 	return 0;
+}
+
+/* A program polls and has connections of its own making: only then its questions are of interest. */
+static bool has_questions(const struct state *state, const struct snapshot *snapshot)
+{
+	const struct socket_record *sockets = snapshot_first(snapshot, &socket_type);
+	struct map polling = MAP_INIT(sizeof(uint32_t), sizeof(uint8_t), 100000);
+	bool found = false;
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->rows, &at, &key, &value))
+		if (((const struct blocking_key *)key)->what == BLOCKING_POLL)
+			(void)map_put(&polling, &((const struct blocking_sum *)value)->tgid, NULL);
+	for (at = 0; !found && polling.count && map_next(&state->sockets, &at, &key, &value);) {
+		const struct socket_record *s = &sockets[*(const uint32_t *)value];
+
+		found = s->proto == 6 && !is_listener(s) && !is_listening(state, s->lport) &&
+			map_get(&polling, &((const struct holder *)key)->pid);
+	}
+	map_done(&polling);
+	return found;
+}
+
+static void trace_questions(struct state *state, const struct snapshot *snapshot)
+{
+	struct why why = {};
+
+	if (state->asks || state->silent || !has_questions(state, snapshot))
+		return;
+	state->asks = kernel_object_attach(state->object, "blocking_send", &why) == 0 &&
+		      kernel_object_attach(state->object, "blocking_state", &why) == 0;
+	state->silent = !state->asks;
 }
 
 static void set_listening(struct state *state, const struct snapshot *snapshot)
@@ -247,7 +317,7 @@ static void set_listening(struct state *state, const struct snapshot *snapshot)
 static void watch_programs(struct state *state, const struct snapshot *snapshot)
 {
 	uint32_t own = (uint32_t)getpid();
-	bool is_new;
+	bool is_new, any = false;
 
 	snapshot_each(snapshot, process_type, const struct process_record, p) {
 		struct blocking_program program = {};
@@ -256,30 +326,71 @@ static void watch_programs(struct state *state, const struct snapshot *snapshot)
 			continue;
 		if (bpf_map_update_elem(state->programs_fd, &p->pid, &program, BPF_NOEXIST) < 0)
 			state->refused++;
+		any = true;
 	}
+	/* Their threads may be marked as nobody's. */
+	if (any)
+		memset(state->skips, 0, BLOCKING_SKIPS * sizeof(*state->skips));
 }
 
-/* A thread that is blocked since before it was watched: its wait counts from now on. */
+static bool is_timed(const struct thread_record *t)
+{
+	return t->run_ns != UINT64_MAX && t->wait_ns != UINT64_MAX && t->timeslices != UINT64_MAX;
+}
+
+/* As /proc shows it: its wait counts from now on. */
+static void set_thread(struct state *state, const struct snapshot *snapshot, const struct thread_record *t,
+		       struct blocking_thread *thread)
+{
+	memset(thread, 0, sizeof(*thread));
+	thread->out_ns = clock_monotonic_ns();
+	thread->run_ns = t->run_ns;
+	thread->delay_ns = t->wait_ns;
+	thread->runs = t->timeslices;
+	thread->blocked = t->thread_state != 'R';
+	thread->key = key_of(state, snapshot, t);
+	thread->sum.tgid = t->pid;
+}
+
 static void enter_threads(struct state *state, const struct snapshot *snapshot)
 {
-	uint64_t now_ns = clock_monotonic_ns();
 	bool is_new;
 
 	snapshot_each(snapshot, thread_type, const struct thread_record, t) {
 		struct blocking_thread thread;
 
-		if (!map_get(&state->programs, &t->pid) || t->run_ns == UINT64_MAX || t->wait_ns == UINT64_MAX ||
-		    !map_put(&state->known, &t->tid, &is_new) || !is_new)
+		if (!map_get(&state->programs, &t->pid) || !is_timed(t) || !map_put(&state->known, &t->tid, &is_new) ||
+		    !is_new)
 			continue;
-		memset(&thread, 0, sizeof(thread));
-		thread.out_ns = now_ns;
-		thread.run_ns = t->run_ns;
-		thread.delay_ns = t->wait_ns;
-		thread.blocked = t->thread_state != 'R';
-		thread.key = key_of(state, snapshot, t);
-		thread.sum.tgid = t->pid;
+		set_thread(state, snapshot, t, &thread);
 		(void)bpf_map_update_elem(state->threads_fd, &t->tid, &thread, BPF_NOEXIST);
 	}
+}
+
+/* The thread has run more often than was seen. Only while nothing is attached, which would write the same entry. */
+static void enter_again(struct state *state, const struct snapshot *snapshot, const struct thread_record *t,
+			const struct blocking_thread *before)
+{
+	struct blocking_thread thread;
+	struct blocking_sum sum = {};
+
+	if (before->sum.count) {
+		(void)bpf_map_lookup_elem(state->sums_fd, &before->key, &sum);
+		sum.ns += before->sum.ns;
+		sum.count += before->sum.count;
+		sum.max_ns = max_of(sum.max_ns, before->sum.max_ns);
+		sum.tgid = before->sum.tgid;
+		if (bpf_map_update_elem(state->sums_fd, &before->key, &sum, BPF_ANY) < 0)
+			state->refused++;
+	}
+	set_thread(state, snapshot, t, &thread);
+	(void)bpf_map_update_elem(state->threads_fd, &t->tid, &thread, BPF_EXIST);
+}
+
+/* Whether all that the thread was blocked since its last switch is one wait, or several of the same. */
+static bool is_continuous(const struct blocking_thread *thread, const struct thread_record *t)
+{
+	return is_timed(t) && t->timeslices <= thread->runs + 1 + thread->skipped;
 }
 
 static void list_alive(struct state *state, const struct snapshot *snapshot)
@@ -313,11 +424,11 @@ static uint64_t open_ns(const struct blocking_thread *thread, const struct threa
 {
 	uint64_t busy_ns = 0, off_ns = now_ns > thread->out_ns ? now_ns - thread->out_ns : 0;
 
-	if (!thread->blocked || !t)
+	if (!thread->blocked || !t || !is_continuous(thread, t))
 		return 0;
-	if (t->run_ns != UINT64_MAX && t->run_ns > thread->run_ns)
+	if (t->run_ns > thread->run_ns)
 		busy_ns += t->run_ns - thread->run_ns;
-	if (t->wait_ns != UINT64_MAX && t->wait_ns > thread->delay_ns)
+	if (t->wait_ns > thread->delay_ns)
 		busy_ns += t->wait_ns - thread->delay_ns;
 	return off_ns > busy_ns ? off_ns - busy_ns : 0;
 }
@@ -369,6 +480,8 @@ static bool take_thread(struct state *state, const void *key, const void *value,
 	sum.max_ns = max_of(sum.max_ns, open);
 	if (thread->key.what != BLOCKING_NOT)
 		add_row(state, &thread->key, &sum);
+	if (at && !state->link && !is_continuous(thread, &threads[*at]) && is_timed(&threads[*at]))
+		enter_again(state, snapshot, &threads[*at], thread);
 	if (at || now_ns < thread->out_ns + ENDED_NS)
 		return false;
 	(void)map_remove(&state->known, key);
@@ -404,6 +517,35 @@ static void forget_programs(struct state *state, const struct snapshot *snapshot
 	}
 }
 
+static uint64_t read_switches(struct snapshot *snapshot)
+{
+	uint64_t count;
+
+	if (snapshot_read(snapshot, "/proc/stat") < 0 || !scan_keyed(buf_text(&snapshot->text), "ctxt", &count))
+		return 0;
+	return count;
+}
+
+static void keep_pace(struct state *state, struct snapshot *snapshot)
+{
+	uint64_t switches = read_switches(snapshot), now_ns = clock_monotonic_ns();
+	struct why why = {};
+
+	if (state->switches) {
+		state->credit += SWITCHES_PER_SECOND * ((double)(now_ns - state->switches_ns) / 1e9);
+		state->credit = min_of(state->credit, (double)SWITCHES_PER_SECOND);
+		state->credit -= state->link ? (double)(switches - state->switches) : 0;
+	}
+	state->switches = switches;
+	state->switches_ns = now_ns;
+	if (state->credit < 0 && state->link) {
+		detach_switch(state);
+		state->partly = true;
+	} else if (state->credit >= 0 && !state->link) {
+		(void)attach_switch(state, &why);
+	}
+}
+
 static void measure(struct state *state, struct snapshot *snapshot)
 {
 	uint64_t lost;
@@ -416,7 +558,9 @@ static void measure(struct state *state, struct snapshot *snapshot)
 	state->rows = MAP_INIT(sizeof(struct blocking_key), sizeof(struct blocking_sum), SUMS_MAX + THREADS_MAX);
 	read_map(state->threads_fd, sizeof(uint32_t), sizeof(struct blocking_thread), take_thread, state, snapshot);
 	read_map(state->sums_fd, sizeof(struct blocking_key), sizeof(struct blocking_sum), take_sum, state, snapshot);
+	trace_questions(state, snapshot);
 	forget_programs(state, snapshot);
+	keep_pace(state, snapshot);
 	lost = __atomic_load_n(state->lost, __ATOMIC_RELAXED) - state->lost_before;
 	state->lost_before += lost;
 	lost += state->refused;
@@ -452,7 +596,7 @@ static void estimate(struct state *state, const struct snapshot *snapshot)
 
 /* --- the source --- */
 
-static void give_rows(struct state *state, struct snapshot *snapshot, bool estimated)
+static void give_rows(struct state *state, struct snapshot *snapshot)
 {
 	const void *key;
 	void *value;
@@ -474,9 +618,9 @@ static void give_rows(struct state *state, struct snapshot *snapshot, bool estim
 			.lport = of->lport,
 			.rport = of->rport,
 			.wait_ns = sum->ns,
-			.count = estimated ? UINT64_MAX : sum->count,
-			.max_ns = estimated ? UINT64_MAX : sum->max_ns,
-			.estimate = estimated,
+			.count = state->failed || state->partly ? UINT64_MAX : sum->count,
+			.max_ns = state->failed ? UINT64_MAX : sum->max_ns,
+			.estimate = state->failed || state->partly,
 		};
 		if (memcmp(of->raddr, none, sizeof(none)) != 0)
 			record->raddr = addr_from_v6(of->raddr);
@@ -511,7 +655,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	} else {
 		measure(state, snapshot);
 	}
-	give_rows(state, snapshot, state->failed);
+	give_rows(state, snapshot);
 	return 0;
 }
 
@@ -519,6 +663,7 @@ static void release(void *data)
 {
 	struct state *state = data;
 
+	detach_switch(state);
 	kernel_object_close(state->object);
 	map_done(&state->programs);
 	map_done(&state->known);

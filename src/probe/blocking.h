@@ -22,7 +22,7 @@ struct blocking_record {
 	uint64_t wait_ns;
 	uint64_t count;
 	uint64_t max_ns;
-	bool estimate; /* from samples */
+	bool estimate; /* from samples, or not measured all the time */
 };
 
 extern const struct record_type blocking_type;
