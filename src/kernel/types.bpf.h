@@ -434,7 +434,9 @@ struct tcp_sock {
 	u32 snd_sml;
 	u64 tcp_wstamp_ns;
 	u64 tcp_clock_cache;
+	u64 tcp_mstamp;
 	u64 first_tx_mstamp;
+	u64 delivered_mstamp;
 	u32 lsndtime;
 	u8 ecn_flags;
 	u8 nonagle : 4;

@@ -33,6 +33,8 @@ static const struct field drop_fields[] = {
 #undef D
 RECORD_TYPE(drop_type, "drop", struct drop_record, drop_fields, "dropped packets by reason, place and flow");
 
+_Static_assert((int)DROP_RX == (int)PACKET_RX && (int)DROP_TX == (int)PACKET_TX, "the same in records and events");
+
 /* Flows that are told apart. */
 #define FLOWS_MAX 4096
 
@@ -78,6 +80,8 @@ static const char *const rest[] = {"netns", "reason", "dir", "proto", NULL};
 
 static const struct tally drop_tally = {
 	.event = "skb.drop",
+	/* A FIN whose data was read is freed with 0 bytes: that is no drop. */
+	.where = "bytes > 0",
 	.by = keys,
 	.rest = rest,
 	.value = "time_ns",

@@ -9,12 +9,15 @@
 #include "base/addr.h"
 #include "record/field.h"
 
+/* As enum packet_dir. */
+enum drop_dir { DROP_RX = 1, DROP_TX };
+
 struct drop_record {
 	uint32_t netns;
 	const char *reason; /* without SKB_DROP_REASON_; "": this kernel gives none */
 	const char *place;  /* function that dropped it */
 	char dev[16];
-	uint8_t dir; /* enum packet_dir */
+	uint8_t dir; /* enum drop_dir */
 	uint8_t proto;
 	struct addr laddr;
 	uint16_t lport;

@@ -30,6 +30,7 @@ enum module_kind {
 	MODULE_THREAD, /* one that waits in a call on a socket */
 	MODULE_CPU,
 	MODULE_MEMORY,
+	MODULE_FLOW, /* traffic without a socket here, such as forwarded traffic */
 	MODULE_KINDS,
 };
 
@@ -60,6 +61,8 @@ struct module_measures {
 	const struct exchange_measures *exchange; /* requests and replies */
 	const struct peer_measures *peer;
 	const struct resolver_measures *resolver;
+	const struct dropped_measures *dropped; /* of a socket or flow: its packets that this host dropped */
+	const struct flow_measures *flow;
 	const struct host_measures *host; /* the same for all modules */
 	const struct cpu_measures *cpu;
 	const struct memory_measures *memory;
@@ -96,6 +99,12 @@ const char *module_kind_name(enum module_kind kind);
 /* -ENOENT */
 int module_kind_find(const char *name, enum module_kind *ret_kind) _must_check_;
 const char *activity_name(enum activity activity);
+
+/* Waits for its packets to get through: what a cause may affect. */
+static inline bool module_is_traffic(const struct module *module)
+{
+	return module->kind == MODULE_CONN || module->kind == MODULE_UDP || module->kind == MODULE_FLOW;
+}
 
 static inline bool module_is_socket(const struct module *module)
 {

@@ -101,6 +101,7 @@ static const char *layer_name(enum module_kind kind)
 		[MODULE_NEIGH] = "neighbour",    [MODULE_TUNNEL] = "tunnel", [MODULE_FILTER] = "filter",
 		[MODULE_PATH] = "path",          [MODULE_PEER] = "peer",     [MODULE_RESOLVER] = "resolver",
 		[MODULE_THREAD] = "application", [MODULE_CPU] = "host",      [MODULE_MEMORY] = "host",
+		[MODULE_FLOW] = "path",
 	};
 
 	return layers[kind];

@@ -117,13 +117,15 @@ static __always_inline __u8 guess_role(const struct tcp_sock *tp)
 }
 
 /*
- * Whether a request waits already: the kernel's times of the last data sent and received are in ticks. The clock is at
- * the latest activity, which may be an ACK: such a latency is a lower bound.
+ * Whether a request waits already: the kernel's times of the last data sent and received are in ticks. Of sent data TCP
+ * knows when the last that was acknowledged, or the first in flight, was sent. Of received data it knows only the time
+ * of its latest activity: such a latency is a lower bound.
  */
 static __noinline void begin_state(struct exchange_state *state, const struct tcp_sock *tp)
 {
 	__u32 sent = (__u32)(tp->bytes_sent - tp->bytes_retrans), received = (__u32)tp->bytes_received;
 	__s32 ahead = (__s32)(tp->lsndtime - tp->inet_conn.icsk_ack.lrcvtime);
+	__u64 asked_ns = tp->tcp_clock_cache;
 	__u32 asked, answered;
 
 	if (!state->role)
@@ -136,11 +138,12 @@ static __noinline void begin_state(struct exchange_state *state, const struct tc
 	} else {
 		asked = sent;
 		answered = received;
+		asked_ns = tp->first_tx_mstamp * NSEC_PER_USEC ?: asked_ns;
 		state->end = tp->snd_nxt;
 	}
 	state->begin = state->end - asked;
 	state->partial = answered != 0;
-	state->asked_ns = asked && (!answered || ahead > 0) ? tp->tcp_clock_cache : 0;
+	state->asked_ns = asked && (!answered || ahead > 0) ? asked_ns : 0;
 	state->sent = tp->snd_nxt;
 	state->retransmits = tp->total_retrans;
 	state->known = 1;
@@ -311,10 +314,13 @@ static __always_inline int state_changed(void *ctx, struct sock *sk, int oldstat
 		begin_client(sk);
 	if (oldstate != SOCKET_ESTABLISHED && newstate != SOCKET_LAST_ACK && newstate != SOCKET_CLOSE)
 		return 0;
-	state = is_tcp(sk) ? bpf_sk_storage_get(&tcp_exchange_about, sk, NULL, 0) : NULL;
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!state || !tp)
+	tp = is_tcp(sk) ? bpf_skc_to_tcp_sock(sk) : NULL;
+	state = tp ? bpf_sk_storage_get(&tcp_exchange_about, sk, NULL,
+					oldstate == SOCKET_ESTABLISHED ? BPF_SK_STORAGE_GET_F_CREATE : 0)
+		   : NULL;
+	if (!state)
 		return 0;
+	/* No segment was seen: none came, or they are not traced. */
 	if (!state->known && oldstate == SOCKET_ESTABLISHED)
 		begin_state(state, tp);
 	if (oldstate == SOCKET_ESTABLISHED && state->role == TCP_ROLE_CLIENT && tp->snd_nxt != state->sent) {

@@ -2,6 +2,7 @@
 #include "event/tcp/tcp_exchange.h"
 #include "event/core/attach.h"
 #include "event/core/event.h"
+#include "event/tcp/tcp_exchange_names.h"
 #include "event/tcp/tcp_role.h"
 
 static const struct enum_name outcome_items[] = {
@@ -12,7 +13,7 @@ static const struct enum_name outcome_items[] = {
 	{TCP_EXCHANGE_OPEN, "open", "no answer yet, at the end of the interval or run"},
 	{TCP_EXCHANGE_TIMED_OUT, "timed-out", "the connection timed out without an answer"},
 };
-static struct enum_names outcome_names = {.items = outcome_items, .count = ARRAY_SIZE(outcome_items)};
+struct enum_names tcp_exchange_outcome_names = {.items = outcome_items, .count = ARRAY_SIZE(outcome_items)};
 
 #define X struct tcp_exchange
 static const struct field exchange_fields[] = {
@@ -20,8 +21,8 @@ static const struct field exchange_fields[] = {
 	      .names = &tcp_role_names, .zero_is_unknown = true),
 	FIELD(X, service, ADDR, "address of the service; unknown where this host is the server"),
 	FIELD(X, service_port, ID, "port of the service", .zero_is_unknown = true),
-	FIELD(X, outcome, ENUM, "answered, or how the connection ended without an answer", .names = &outcome_names,
-	      .zero_is_unknown = true),
+	FIELD(X, outcome, ENUM, "answered, or how the connection ended without an answer",
+	      .names = &tcp_exchange_outcome_names, .zero_is_unknown = true),
 	FIELD(X, lat_ns, DURATION,
 	      "time from the last byte of the request to the first byte of the answer, or to the end"),
 	FIELD(X, srtt_ns, DURATION, "smoothed RTT", .zero_is_unknown = true),
@@ -33,7 +34,12 @@ static const struct field exchange_fields[] = {
 #undef X
 
 static const struct event_role exchange_roles[] = {
-	{.name = "received segments", .hooks = {{.programs = {"tcp_exchange_segment"}}}},
+	{
+		.name = "received segments",
+		.without = "only requests that end without an answer are reported",
+		.costly = true,
+		.hooks = {{.programs = {"tcp_exchange_segment"}}},
+	},
 	{
 		.name = "state changes",
 		.hooks = {{.programs = {"tcp_exchange_leave", "tcp_exchange_leave_twin"}, .twins = true}},
@@ -41,11 +47,13 @@ static const struct event_role exchange_roles[] = {
 	{
 		.name = "requests before the run",
 		.without = "requests sent before the run are not reported",
+		.costly = true,
 		.hooks = {{.programs = {"tcp_exchange_seed"}, .attach = event_attach_walk}},
 	},
 	{
 		.name = "open requests",
 		.without = "open requests are not reported",
+		.costly = true,
 		.hooks = {{.programs = {"tcp_exchange_open"}, .attach = event_attach_later}},
 	},
 };
