@@ -156,7 +156,8 @@ static __always_inline int rank_of(struct sock *sk, __u16 events, bool alone, __
 	return 1;
 }
 
-static __always_inline void set_poll(struct blocking_key *key, struct task_struct *task, const void *from, __u32 count)
+static __always_inline struct sock *set_poll(struct blocking_key *key, struct task_struct *task, const void *from,
+					     __u32 count)
 {
 	struct sock *best = NULL;
 	__u8 what = BLOCKING_POLL;
@@ -187,6 +188,7 @@ static __always_inline void set_poll(struct blocking_key *key, struct task_struc
 	key->what = what;
 	if (best)
 		set_socket(key, best);
+	return best;
 }
 
 /* --- questions of programs that poll --- */
@@ -227,20 +229,21 @@ static __always_inline struct sock *open_question(struct blocking_program *progr
 	return (struct sock *)sk;
 }
 
-static __always_inline void set_open_question(struct blocking_key *key, __u32 tgid)
+static __always_inline struct sock *set_open_question(struct blocking_key *key, __u32 tgid)
 {
 	struct blocking_program *program = bpf_map_lookup_elem(&blocking_programs, &tgid);
 	bool connects = false;
 	struct sock *sk;
 
 	if (!program)
-		return;
+		return NULL;
 	blocking_polling[(tgid >> 6) & 63] |= 1ULL << (tgid & 63);
 	sk = open_question(program, &connects);
 	if (!sk)
-		return;
+		return NULL;
 	key->what = connects ? BLOCKING_CONNECT : BLOCKING_RECEIVE;
 	set_socket(key, sk);
+	return sk;
 }
 
 /* --- threads --- */
@@ -279,12 +282,19 @@ static __always_inline unsigned long second_argument(const struct pt_regs___kern
 #endif
 }
 
+static __always_inline void keep_wait(struct blocking_sum *sum, __u32 wait)
+{
+	sum->recent[sum->kept++ & (BLOCKING_RECENT - 1)] = wait;
+}
+
 static __always_inline void add_up(struct blocking_sum *to, const struct blocking_sum *from)
 {
 	to->ns += from->ns;
 	to->count += from->count;
 	if (from->max_ns > to->max_ns)
 		to->max_ns = from->max_ns;
+	for (__u32 i = 0; i < BLOCKING_RECENT && i < from->kept; i++)
+		keep_wait(to, from->recent[i]);
 }
 
 static __always_inline bool is_same(const struct blocking_key *a, const struct blocking_key *b)
@@ -297,14 +307,29 @@ static __always_inline bool is_same(const struct blocking_key *a, const struct b
 	return !differs;
 }
 
+/* A wait has ended. Of several together, all but the longest are short (BLOCKING_OFTEN_NS). */
+static __always_inline void end_wait(struct blocking_thread *thread, __u32 skipped)
+{
+	struct blocking_sum *sum = &thread->sum;
+	__u64 waited_ns = thread->pending_ns;
+
+	if (!waited_ns)
+		return;
+	sum->count += 1 + skipped;
+	if (!thread->partial)
+		keep_wait(sum, (__u32)(waited_ns / (1 + skipped) >> BLOCKING_RECENT_SHIFT));
+	if (waited_ns > sum->max_ns && waited_ns > skipped * BLOCKING_OFTEN_NS)
+		sum->max_ns = waited_ns;
+	thread->pending_ns = 0;
+	thread->partial = 0;
+}
+
 /* Puts the sum of what the thread was blocked in aside, and goes on with another. */
 static __always_inline void change_key(struct blocking_thread *thread, const struct blocking_key *key)
 {
 	struct blocking_sum *sum;
 
-	if (is_same(&thread->key, key))
-		return;
-	if (thread->sum.count) {
+	if (thread->sum.ns) {
 		sum = bpf_map_lookup_elem(&blocking_sums, &thread->key);
 		if (sum)
 			add_up(sum, &thread->sum);
@@ -312,7 +337,17 @@ static __always_inline void change_key(struct blocking_thread *thread, const str
 			__sync_fetch_and_add(&blocking_lost, 1);
 	}
 	thread->key = *key;
-	thread->sum.ns = thread->sum.count = thread->sum.max_ns = 0;
+	thread->sum.ns = thread->sum.count = thread->sum.max_ns = thread->sum.kept = 0;
+}
+
+/* Of a wait for an answer or a connection: as long as it is the same, the wait goes on. */
+static __always_inline __u32 mark_of(struct sock *sk, const struct blocking_key *key)
+{
+	if (!sk || key->proto != IPPROTO_TCP)
+		return 0;
+	if (key->what == BLOCKING_CONNECT)
+		return ports_of(sk) | 1;
+	return key->what == BLOCKING_RECEIVE ? BPF_CORE_READ((struct tcp_sock *)sk, rcv_nxt) | 1 : 0;
 }
 
 /* The connection of the last time: nothing to find out. */
@@ -322,23 +357,40 @@ static __always_inline bool is_as_before(const struct blocking_thread *thread, s
 	       ports_of((struct sock *)thread->sk) == thread->ports;
 }
 
+/* Ends the last wait, unless this one continues it. */
+static __always_inline void begin_wait(struct blocking_thread *thread, const struct blocking_key *key, struct sock *sk,
+				       __u32 skipped)
+{
+	__u32 mark = mark_of(sk, key);
+	bool same = is_same(&thread->key, key);
+
+	if (!same || !mark || mark != thread->mark || skipped)
+		end_wait(thread, skipped);
+	thread->mark = mark;
+	if (!same)
+		change_key(thread, key);
+}
+
 /* Returns whether the same call on the same descriptor would mean the same again. */
 static __always_inline bool set_what(struct blocking_thread *thread, struct task_struct *task, __u32 state,
-				     const struct pt_regs___kernel *regs)
+				     const struct pt_regs___kernel *regs, __u32 skipped)
 {
 	__u32 call = call_of(regs);
 	__u8 what = kind_of(call);
 	struct blocking_key key = {.what = BLOCKING_OTHER};
 	struct file *file = NULL;
-	struct sock *sk;
+	struct sock *sk = NULL;
 
 	key.tid = task->pid;
 	if (state & TASK_UNINTERRUPTIBLE)
 		what = BLOCKING_OTHER;
 	if (what == BLOCKING_RECEIVE || what == BLOCKING_SEND || what == BLOCKING_CONNECT) {
 		file = file_of(task, (__u32)first_argument(regs));
-		if (is_as_before(thread, file, call))
+		if (is_as_before(thread, file, call)) {
+			key = thread->key;
+			begin_wait(thread, &key, (struct sock *)thread->sk, skipped);
 			return true;
+		}
 		sk = file ? sock_of(file) : NULL;
 		key.what = what;
 		if (!sk || !set_socket(&key, sk)) {
@@ -353,18 +405,18 @@ static __always_inline bool set_what(struct blocking_thread *thread, struct task
 		__u32 count = (__u32)second_argument(regs);
 
 		if (count)
-			set_poll(&key, task, (const void *)first_argument(regs), count);
+			sk = set_poll(&key, task, (const void *)first_argument(regs), count);
 		if (count && key.what == BLOCKING_POLL)
-			set_open_question(&key, task->tgid);
+			sk = set_open_question(&key, task->tgid);
 	} else if (what == BLOCKING_POLL) {
 		key.what = BLOCKING_POLL;
-		set_open_question(&key, task->tgid);
+		sk = set_open_question(&key, task->tgid);
 	} else if (what) {
 		key.what = what;
 	}
 	thread->file = (__u64)file;
 	thread->call = (__u16)call;
-	change_key(thread, &key);
+	begin_wait(thread, &key, sk, skipped);
 	return what != BLOCKING_LIST && what != BLOCKING_POLL;
 }
 
@@ -380,15 +432,6 @@ static __always_inline struct blocking_thread *new_thread(struct task_struct *ta
 	return bpf_map_lookup_elem(&blocking_threads, &tid);
 }
 
-/* Of several waits together, all but the longest are short (BLOCKING_OFTEN_NS). */
-static __always_inline void add_blocked(struct blocking_sum *sum, __u64 blocked_ns, __u32 skipped)
-{
-	sum->ns += blocked_ns;
-	sum->count += 1 + skipped;
-	if (blocked_ns > sum->max_ns && blocked_ns > skipped * BLOCKING_OFTEN_NS)
-		sum->max_ns = blocked_ns;
-}
-
 /*
  * Brings the thread up to this switch. It may have run more often than was seen, while the program was not attached:
  * then nobody knows what it was blocked in. Returns the time since the switch before.
@@ -400,8 +443,10 @@ static __always_inline __u64 move_on(struct blocking_thread *thread, struct task
 	      delay_ns = delayed->sched_info.run_delay, runs = delayed->sched_info.pcount,
 	      busy_ns = (run_ns - thread->run_ns) + (delay_ns - thread->delay_ns), off_ns = now_ns - thread->out_ns;
 
-	if (thread->blocked && runs - thread->runs == 1 + skipped && off_ns > busy_ns)
-		add_blocked(&thread->sum, off_ns - busy_ns, skipped);
+	if (thread->blocked && runs - thread->runs == 1 + skipped && off_ns > busy_ns) {
+		thread->sum.ns += off_ns - busy_ns;
+		thread->pending_ns += off_ns - busy_ns;
+	}
 	thread->out_ns = now_ns;
 	thread->run_ns = run_ns;
 	thread->delay_ns = delay_ns;
@@ -445,7 +490,7 @@ int BPF_PROG(blocking_switch, bool preempt, struct task_struct *prev)
 	since_ns = move_on(thread, prev, skipped);
 	thread->blocked = state != 0 && !(state & TASK_DEAD);
 	thread->skipped = 0;
-	if (thread->blocked && set_what(thread, prev, state, regs) && since_ns < BLOCKING_OFTEN_NS * (1 + skipped))
+	if (thread->blocked && set_what(thread, prev, state, regs, skipped) && since_ns < BLOCKING_OFTEN_NS * (1 + skipped))
 		thread->skipped = BLOCKING_SKIP_MAX;
 	*skip = (struct blocking_skip){
 		.argument = first_argument(regs), .tid = tid, .call = (__u16)call_of(regs), .left = thread->skipped};

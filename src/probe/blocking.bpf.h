@@ -35,9 +35,15 @@ struct blocking_key {
 	__u32 raddr[4]; /* IPv4 as v4-mapped */
 };
 
+/* The last waits, for their median; in units of 256 ns. */
+#define BLOCKING_RECENT       16
+#define BLOCKING_RECENT_SHIFT 8
+
 struct blocking_sum {
 	__u64 ns, count, max_ns;
-	__u32 tgid, zero;
+	__u32 tgid;
+	__u32 kept; /* waits kept so far, the first of them in recent[0] */
+	__u32 recent[BLOCKING_RECENT];
 };
 
 /* One thread, as of its last switch to another. */
@@ -46,11 +52,15 @@ struct blocking_thread {
 	__u64 run_ns, delay_ns;  /* as in /proc/TID/schedstat */
 	__u64 runs;              /* times on a CPU, from there as well */
 	__u64 file, sk;          /* that key was made from; 0: it must be made again */
+	__u64 pending_ns;        /* of a wait that goes on: several calls may wait for one answer */
 	__u32 ports;             /* of sk */
+	__u32 mark;              /* changes when something was received; 0: each call is a wait of its own */
 	__u16 call;
-	__u8 blocked, skipped;   /* how often it was not looked at since */
+	__u8 blocked;
+	__u8 skipped;            /* how often it need not be looked at */
+	__u8 partial;            /* the wait began before it was looked at */
+	__u8 zero[3];
 	struct blocking_key key; /* what it blocks in */
-	__u32 pad;
 	struct blocking_sum sum; /* of key, since it is this one */
 };
 

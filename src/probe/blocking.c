@@ -38,6 +38,7 @@ static const struct field blocking_fields[] = {
 	FIELD(B, rport, ID, "remote port, of a service", .zero_is_unknown = true),
 	FIELD(B, wait_ns, DURATION, "total time blocked"),
 	FIELD(B, count, COUNT, "waits that ended"),
+	FIELD(B, p50_ns, DURATION, "median of the last 16 waits"),
 	FIELD(B, max_ns, DURATION, "longest wait"),
 	FIELD(B, estimate, BOOL, "estimated from samples", .hidden = true),
 };
@@ -348,6 +349,7 @@ static void set_thread(struct state *state, const struct snapshot *snapshot, con
 	thread->delay_ns = t->wait_ns;
 	thread->runs = t->timeslices;
 	thread->blocked = t->thread_state != 'R';
+	thread->partial = 1;
 	thread->key = key_of(state, snapshot, t);
 	thread->sum.tgid = t->pid;
 }
@@ -367,6 +369,34 @@ static void enter_threads(struct state *state, const struct snapshot *snapshot)
 	}
 }
 
+static void add_sum(struct blocking_sum *to, const struct blocking_sum *from)
+{
+	to->tgid = from->tgid;
+	to->ns += from->ns;
+	to->count += from->count;
+	to->max_ns = max_of(to->max_ns, from->max_ns);
+	for (uint32_t i = 0; i < BLOCKING_RECENT && i < from->kept; i++)
+		to->recent[to->kept++ % BLOCKING_RECENT] = from->recent[i];
+}
+
+static int by_length(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t median_ns(const struct blocking_sum *sum)
+{
+	uint32_t waits[BLOCKING_RECENT], count = min_of(sum->kept, (uint32_t)BLOCKING_RECENT);
+
+	if (count == 0)
+		return UINT64_MAX;
+	memcpy(waits, sum->recent, sizeof(waits));
+	qsort(waits, count, sizeof(*waits), by_length);
+	return (uint64_t)waits[count / 2] << BLOCKING_RECENT_SHIFT;
+}
+
 /* The thread has run more often than was seen. Only while nothing is attached, which would write the same entry. */
 static void enter_again(struct state *state, const struct snapshot *snapshot, const struct thread_record *t,
 			const struct blocking_thread *before)
@@ -374,12 +404,9 @@ static void enter_again(struct state *state, const struct snapshot *snapshot, co
 	struct blocking_thread thread;
 	struct blocking_sum sum = {};
 
-	if (before->sum.count) {
+	if (before->sum.ns) {
 		(void)bpf_map_lookup_elem(state->sums_fd, &before->key, &sum);
-		sum.ns += before->sum.ns;
-		sum.count += before->sum.count;
-		sum.max_ns = max_of(sum.max_ns, before->sum.max_ns);
-		sum.tgid = before->sum.tgid;
+		add_sum(&sum, &before->sum);
 		if (bpf_map_update_elem(state->sums_fd, &before->key, &sum, BPF_ANY) < 0)
 			state->refused++;
 	}
@@ -413,10 +440,7 @@ static void add_row(struct state *state, const struct blocking_key *key, const s
 
 	if (!row)
 		return;
-	row->tgid = sum->tgid;
-	row->ns += sum->ns;
-	row->count += sum->count;
-	row->max_ns = max_of(row->max_ns, sum->max_ns);
+	add_sum(row, sum);
 }
 
 /* What the thread is blocked for already: the time since it left the CPU, less what it ran or waited to run since. */
@@ -477,7 +501,7 @@ static bool take_thread(struct state *state, const void *key, const void *value,
 	uint64_t now_ns = clock_monotonic_ns(), open = open_ns(thread, at ? &threads[*at] : NULL, now_ns);
 
 	sum.ns += open;
-	sum.max_ns = max_of(sum.max_ns, open);
+	sum.max_ns = max_of(sum.max_ns, thread->pending_ns + open);
 	if (thread->key.what != BLOCKING_NOT)
 		add_row(state, &thread->key, &sum);
 	if (at && !state->link && !is_continuous(thread, &threads[*at]) && is_timed(&threads[*at]))
@@ -619,6 +643,7 @@ static void give_rows(struct state *state, struct snapshot *snapshot)
 			.rport = of->rport,
 			.wait_ns = sum->ns,
 			.count = state->failed || state->partly ? UINT64_MAX : sum->count,
+			.p50_ns = median_ns(sum),
 			.max_ns = state->failed ? UINT64_MAX : sum->max_ns,
 			.estimate = state->failed || state->partly,
 		};

@@ -21,6 +21,7 @@ struct blocking_record {
 	uint16_t rport;
 	uint64_t wait_ns;
 	uint64_t count;
+	uint64_t p50_ns; /* of the last few */
 	uint64_t max_ns;
 	bool estimate; /* from samples, or not measured all the time */
 };

@@ -77,7 +77,7 @@ static struct list shares_of(struct graph *graph, const struct timed *timed)
 			.on = on,
 			.what = time_what_name(share->what),
 			.count = on ? share->count : UINT64_MAX,
-			.p50_ns = share->p50_ns,
+			.p50_ns = on ? share->p50_ns : UINT64_MAX,
 			.max_ns = on ? share->max_ns : UINT64_MAX,
 			.rtt_ns = share->rtt_ns,
 			.program = timed->app->name,

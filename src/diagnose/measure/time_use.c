@@ -66,7 +66,7 @@ struct row_key {
 struct row_track {
 	struct track track;
 	bool has_base, estimate;
-	uint64_t base_ns, last_ns, base_count, last_count, max_ns;
+	uint64_t base_ns, last_ns, base_count, last_count, p50_ns, max_ns;
 };
 
 struct program_track {
@@ -139,6 +139,7 @@ static void sample_row(struct window *window, struct state *state, const struct 
 	track->estimate = b->estimate;
 	track->last_ns = b->wait_ns;
 	track->last_count = b->count;
+	track->p50_ns = b->p50_ns;
 	track->max_ns = b->max_ns;
 }
 
@@ -285,20 +286,24 @@ static void add_share(struct time_use *use, const struct time_share *share, doub
 		to = &use->shares[use->count++];
 		*to = *share;
 		to->share = 0;
-		to->count = 0;
-		to->max_ns = 0;
+		to->count = to->max_ns = to->most = 0;
+		to->p50_ns = UINT64_MAX;
 	}
 	for (unsigned i = 0; !to && i < use->count; i++)
 		if (use->shares[i].what == share->what)
 			to = &use->shares[i];
 	if (!to)
 		to = &use->shares[use->count - 1];
+	/* The median of the part with the most waits. */
+	if (share->p50_ns != UINT64_MAX && (to->p50_ns == UINT64_MAX || share->count >= to->most)) {
+		to->p50_ns = share->p50_ns;
+		to->most = share->count;
+	}
 	to->share += share->share * weight;
 	to->count = to->count == UINT64_MAX || share->count == UINT64_MAX ? UINT64_MAX : to->count + share->count;
 	to->max_ns = to->max_ns == UINT64_MAX || share->max_ns == UINT64_MAX ? UINT64_MAX
 									     : max_of(to->max_ns, share->max_ns);
 	to->rtt_ns = min_of(to->rtt_ns, share->rtt_ns);
-	to->p50_ns = UINT64_MAX;
 }
 
 static void add_use(struct time_use *to, const struct time_use *from, double weight)
@@ -314,7 +319,7 @@ struct wait {
 	struct time_use *use;
 	const struct row_key *key;
 	double share;
-	uint64_t count, max_ns;
+	uint64_t count, p50_ns, max_ns;
 };
 
 static void put(const struct wait *wait, enum time_what what, const char *on, double part, uint64_t rtt_ns)
@@ -323,7 +328,7 @@ static void put(const struct wait *wait, enum time_what what, const char *on, do
 				   .share = wait->share * part,
 				   .count = wait->count,
 				   .max_ns = wait->max_ns,
-				   .p50_ns = UINT64_MAX,
+				   .p50_ns = wait->p50_ns,
 				   .rtt_ns = rtt_ns};
 
 	if (part <= 0)
@@ -375,6 +380,7 @@ static void put_receive(const struct wait *wait)
 	const struct row_key *key = wait->key;
 	bool client = key->lport == 0 && key->rport != 0;
 	double lossy = f ? (f->out_of_order ? 1 : f->unsettled) : 0;
+	struct wait whole = *wait;
 	char id[TIME_ON_MAX];
 
 	if (client && asks_names(key)) {
@@ -391,8 +397,11 @@ static void put_receive(const struct wait *wait)
 		put(wait, TIME_NETWORK, f ? f->peer : NULL, lossy, UINT64_MAX);
 		return;
 	}
-	put(wait, TIME_NETWORK, id, lossy, f ? f->rtt_ns : UINT64_MAX);
-	put(wait, TIME_ANSWER, id, 1 - lossy, f ? f->rtt_ns : UINT64_MAX);
+	/* One answer then comes in many parts, each with a wait. */
+	if (f && f->received_bytes >= STREAM_BYTES)
+		whole.p50_ns = UINT64_MAX;
+	put(&whole, TIME_NETWORK, id, lossy, f ? f->rtt_ns : UINT64_MAX);
+	put(&whole, TIME_ANSWER, id, 1 - lossy, f ? f->rtt_ns : UINT64_MAX);
 }
 
 /* The kernel times for how long the receive window held a connection back. */
@@ -563,6 +572,7 @@ static void collect_threads(const struct window *window, const struct state *sta
 		vec_push(&thread->waits, (struct wait){.key = of,
 						       .share = (double)ns,
 						       .count = delta_between(row->base_count, row->last_count),
+						       .p50_ns = row->p50_ns,
 						       .max_ns = row->max_ns});
 	}
 }

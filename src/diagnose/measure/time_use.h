@@ -33,6 +33,7 @@ struct time_share {
 	double share;
 	uint64_t count, p50_ns, max_ns; /* answers, or waits; all bits set: unknown */
 	uint64_t rtt_ns;
+	uint64_t most; /* waits that the median is of */
 };
 
 struct time_use {

@@ -95,7 +95,12 @@ static void add_figures(struct buf *text, const struct share_record *share)
 		format_add_duration(text, (int64_t)share->p50_ns);
 		buf_add_text(text, " per request");
 		separator = ", ";
-	} else if (share->count != UINT64_MAX && share->count > 0 && share->max_ns != UINT64_MAX) {
+	} else if (share->count == 0 && share->max_ns != UINT64_MAX) {
+		buf_add_text(text, separator);
+		buf_add_text(text, "no answer for ");
+		format_add_duration(text, (int64_t)share->max_ns);
+		separator = ", ";
+	} else if (share->count != UINT64_MAX && share->max_ns != UINT64_MAX) {
 		buf_add_text(text, separator);
 		format_add_plural(text, share->count, "wait");
 		buf_add_text(text, " of up to ");
