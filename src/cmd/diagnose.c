@@ -144,6 +144,7 @@ static void report_text(struct run_diagnosis *live, const struct diagnosis_recor
 		.all = context->config->all,
 		.several = live->views.count > 1,
 		.chosen = !selection_is_empty(&live->options->selection),
+		.program = live->options->selection.pid != 0,
 	};
 
 	present_diagnosis(record, &look, &live->out);

@@ -178,6 +178,11 @@ struct cred {
 	kuid_t uid;
 };
 
+/* Total time of a task on a CPU. */
+struct sched_entity {
+	u64 sum_exec_runtime;
+};
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -186,6 +191,7 @@ struct task_struct {
 	int tgid;
 	struct task_struct *group_leader;
 	int on_rq;
+	struct sched_entity se;
 	char comm[16];
 	const struct cred *cred;
 	struct files_struct *files;
@@ -214,6 +220,7 @@ struct task_struct___group {
 
 /* Total scheduling delay of a task. */
 struct sched_info {
+	unsigned long pcount;
 	unsigned long long run_delay;
 	unsigned long long last_queued;
 };
