@@ -106,6 +106,8 @@ static int check_where(struct run_journeys *journeys, const struct shape *shape)
 	struct why why = {};
 	int r;
 
+	if (where && strcmp(where, "help") == 0)
+		return output_help(shape, &journeys->run->why);
 	if (where && expr_parse(where, shape, &own, &why) < 0)
 		return why_set(&journeys->run->why, -EINVAL, "--where: %s", why.text);
 	r = make_where(journeys, shape);
@@ -119,8 +121,11 @@ static int prepare(struct run_source *source, struct run *run)
 {
 	struct run_journeys *journeys = (struct run_journeys *)source;
 	struct shape shape = journey_event_shape();
+	int r = check_where(journeys, &shape);
 
-	return check_where(journeys, &shape) < 0 || parse_options(journeys, &run->why) < 0 ? -EINVAL : 0;
+	if (r == -ECANCELED)
+		return r;
+	return r < 0 || parse_options(journeys, &run->why) < 0 ? -EINVAL : 0;
 }
 
 /* --- the kernel --------------------------------------------------------------------------------------------------- */
@@ -313,8 +318,9 @@ static int finish(struct run_source *source, struct run *run)
 static int open_recorded(struct run_source *source, struct run *run)
 {
 	struct run_journeys *journeys = (struct run_journeys *)source;
+	int r = recording_check_interface(run->recording, journeys->config->common.iface, &run->why);
 
-	return journey_replay_open(run->recording, &run->range, &journeys->replay, &run->why);
+	return r < 0 ? r : journey_replay_open(run->recording, &run->range, &journeys->replay, &run->why);
 }
 
 static int next(struct run_source *source, struct run *run, uint64_t *ret_ns)

@@ -60,8 +60,10 @@ static int open_live(struct run_source *source, struct run *run)
 static int open_recorded(struct run_source *source, struct run *run)
 {
 	struct run_snapshots *snapshots = (struct run_snapshots *)source;
-	int r = replay_open(run->recording, &run->range, snapshots->request.types, &snapshots->replay, &run->why);
+	int r = recording_check_interface(run->recording, snapshots->dev, &run->why);
 
+	if (r == 0)
+		r = replay_open(run->recording, &run->range, snapshots->request.types, &snapshots->replay, &run->why);
 	if (r == 0 && run->options.once && replay_samples(snapshots->replay) == 0)
 		return why_set(&run->why, -ENODATA, "no sample in that time range");
 	return r;
