@@ -70,7 +70,7 @@ class Verdict:
         self.errors = open(os.path.join(lab.out, "verdict-stderr.txt"), "wb")
         self.file = open(os.path.join(lab.out, "verdict.jsonl"), "w")
         self.process = lab.network.spawn(
-            "A", argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            lab.plan.scenario.nest_on, argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=self.errors)
         self.began, self.code, self.cpu = time.monotonic(), None, None
         self.thread = threading.Thread(target=self._read, daemon=True)
@@ -121,14 +121,14 @@ class Lab:
         os.makedirs(out, exist_ok=True)
         self.network = topology.Network(
             scenario.topology, scenario.relay_link, scenario.offloads,
-            scenario.alone)
+            scenario.alone, scenario.ipv6, scenario.containers)
         self.apps = {app["name"]: app for app in plan.apps}
         self.running, self.pids, self.ports = {}, {}, {}
         self.stopping = threading.Event()
         self.threads = []
         self.relay = self.relay_path = None
         self.fault_ns, self.ended_at = [], None
-        self.waits = []
+        self.waits, self.before = [], {}
         self.errors = open(os.path.join(out, "errors.txt"), "wb")
 
     # processes
@@ -185,6 +185,9 @@ class Lab:
             self.wait_ready(process, path, f"application {name}")
         if app["then"]:
             self.network.ip(app["on"], *app["then"])
+        if app["stop"]:
+            time.sleep(0.3)  # a client connects after it is ready
+            process.send_signal(signal.SIGSTOP)
 
     def app_words(self, words):
         command = [program("app"), *words, "control=1"]
@@ -302,6 +305,8 @@ class Lab:
             self.network.sysctl(node, name, value)
         for step in self.plan.setup:
             faults.inject(self, step)
+        if self.plan.scenario.standing:
+            self.inject_standing()
         for app in self.plan.apps:
             if not app["later"]:
                 self.start_app(app["name"])
@@ -314,8 +319,22 @@ class Lab:
         self.errors.close()
         return problems
 
+    def inject_standing(self):
+        """Faults that are there before the applications start."""
+        self.before = self.counters_before()
+        for step in self.plan.faults:
+            self.inject(step)
+            self.log(f"standing fault: {describe_step(step)}")
+
+    def counters_before(self):
+        spec = self.plan.impact
+        by_counter = spec and spec["metric"] == "counter"
+        return self.counters(spec["on"]) if by_counter else {}
+
     def schedule(self):
         """(time, step or undo) of every fault, relative to the start."""
+        if self.plan.scenario.standing:
+            return
         for step in self.plan.faults:
             moment = self.plan.fault_at + float(step.get("at", 0.0))
             until = step.get("until")
@@ -333,7 +352,7 @@ class Lab:
         """Runs it; returns the ground truth, already written to truth.json."""
         begin = time.monotonic()
         events = sorted(self.schedule(), key=lambda event: event[0])
-        verdict, self.before = None, {}
+        verdict = None
         sleep_until(begin + min(VERDICT_DELAY, self.plan.fault_at - 0.2))
         self.waits.append(self.cpu_waits())
         if verdict_command:
@@ -352,9 +371,8 @@ class Lab:
         pending = []
         for moment, step, until in events:
             sleep_until(begin + moment - 0.05)
-            if not self.fault_ns and self.plan.impact and \
-                    self.plan.impact["metric"] == "counter":
-                self.before = self.counters(self.plan.impact["on"])
+            if not self.fault_ns:
+                self.before = self.counters_before()
             sleep_until(begin + moment)
             if not self.fault_ns:
                 self.waits.append(self.cpu_waits())
@@ -396,7 +414,9 @@ class Lab:
             parts = {name: self.progress(name) for name in names}
             return impact.judge_progress(parts, begin + 1.0, end)
         spec = self.plan.impact
-        fault_at = self.fault_ns[0]["begin_ns"] / 1e9
+        # A standing fault is judged from when the connections are open.
+        fault_at = begin + 1.0 if self.plan.scenario.standing else \
+            self.fault_ns[0]["begin_ns"] / 1e9
         if spec["metric"] == "counter":
             return impact.judge_counter(spec, self.before,
                                         self.counters(spec["on"]),
@@ -410,6 +430,7 @@ class Lab:
         truth = {
             "schema": "nest.lab.truth/1", "scenario": scenario.id,
             "title": scenario.title, "kind": scenario.kind,
+            "set": scenario.set, "nest_on": scenario.nest_on,
             "paper": scenario.paper, "seed": plan.seed,
             "choice": plan.choice, "drawn": plan.drawn,
             "begin_ns": int(begin * 1e9),
