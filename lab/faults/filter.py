@@ -2,6 +2,7 @@
 """Faults made with nftables and tc filters, inside one namespace."""
 
 import itertools
+import shlex
 
 from faults import fault
 
@@ -129,4 +130,4 @@ def tc_bpf(lab, *, on, dev, way, percent, match=""):
 def tc(lab, *, on, lines):
     """`tc` commands, one per line."""
     for line in lines:
-        lab.network.inside(on, ["tc", *line.split()])
+        lab.network.inside(on, ["tc", *shlex.split(line)])

@@ -34,7 +34,7 @@ def ping(meter, room, *, host, interval="0.2", size="56"):
             meter.error()
 
 
-@metered("python3")
+@metered("python3", name="scan")
 def scan(meter, room, *, host, first="1", last="1000", rate="50", wait="0.2"):
     """Connection attempts, port by port; an operation is one attempt.
 
@@ -51,7 +51,7 @@ def scan(meter, room, *, host, first="1", last="1000", rate="50", wait="0.2"):
         port = port + 1 if port < int(last) else int(first)
 
 
-@metered("python3")
+@metered("python3", name="announce")
 def announce(meter, room, *, source, group, port="5353", rate="20",
              size="300"):
     """Datagrams to a multicast group or a broadcast address."""
@@ -66,7 +66,7 @@ def announce(meter, room, *, source, group, port="5353", rate="20",
         meter.op()
 
 
-@metered("python3")
+@metered("python3", name="advertise")
 def advertise(meter, room, *, dev, rate="5"):
     """IPv6 router advertisements without a prefix, lifetime 0."""
     out = socket.socket(socket.AF_INET6, socket.SOCK_RAW,
