@@ -38,7 +38,7 @@ def test_run(tap, out):
     tap.equal((truth["impact"]["before"], truth["impact"]["after"]), (20, 0.0), "normal stands in for the past")
     tap.equal({window["label"] for window in truth["impact"]["windows"]}, {"impact"}, "all of the run is impact")
     tap.equal((truth["set"], truth["nest_on"]), ("known", "R"), "the record tells the set and the place")
-    tap.ok("10.77.3.1" in read(out, "verdict.jsonl"), "the diagnosis runs on the router")
+    tap.ok("10.77.3.1" in read(out, "look-1.jsonl"), "the diagnosis runs on the router")
     arrived = [later["ops"] - earlier["ops"] for earlier, later in
                zip(lines_of(out, "sink"), lines_of(out, "sink")[1:])]
     tap.ok(arrived.count(0) >= 3 and sum(n > 3 for n in arrived) >= 3, "a pulse comes and goes", str(arrived))
