@@ -51,11 +51,11 @@ end = time.monotonic() + 4
 while time.monotonic() < end:
     s.sendall(b"x" * 20000)
     time.sleep(0.01)
-print("done", flush=True)
+print("finished", flush=True)
 time.sleep(600)' >"$room/writer" 2>/dev/null &
 note_process "$!"
 firewall 'tcp dport 5001 numgen random mod 100 < 3 drop'
-wait_for 60 grep -q done "$room/writer"
+wait_for 60 grep -q finished "$room/writer"
 firewall ''
 
 # retransmitted: as ss says, of the connection: retrans:NOW/ALL.
