@@ -8,7 +8,10 @@ struct meaning {
 	enum drop_class class;
 };
 
-/* Reasons that are exact. CPU_BACKLOG is not here: the packet has no direction yet, and softnet counts it. */
+/*
+ * Reasons that are exact. CPU_BACKLOG is not here: the packet has no direction yet, and softnet counts it. Nor is what
+ * active queue management drops to signal congestion (QDISC_CONGESTED): that is its work.
+ */
 static const struct meaning reasons[] = {
 	{"NETFILTER_DROP", DROP_FIREWALL},
 	{"TC_INGRESS", DROP_TC},
@@ -17,12 +20,10 @@ static const struct meaning reasons[] = {
 	{"BPF_CGROUP_EGRESS", DROP_TC},
 	{"QDISC_DROP", DROP_QDISC},
 	{"QDISC_OVERLIMIT", DROP_QDISC},
-	{"QDISC_CONGESTED", DROP_QDISC},
 	{"CAKE_FLOOD", DROP_QDISC},
 	{"FQ_BAND_LIMIT", DROP_QDISC},
 	{"FQ_HORIZON_LIMIT", DROP_QDISC},
 	{"FQ_FLOW_LIMIT", DROP_QDISC},
-	{"DUALPI2_STEP_DROP", DROP_QDISC},
 	{"IP_RPFILTER", DROP_RP_FILTER},
 	{"NEIGH_CREATEFAIL", DROP_NEIGH},
 	{"NEIGH_FAILED", DROP_NEIGH},
@@ -45,10 +46,11 @@ static const struct meaning reasons[] = {
 
 /* Functions that drop for one reason alone; all that kernels before 5.17 have. */
 static const struct meaning places[] = {
-	{"nf_hook_slow", DROP_FIREWALL},  {"sch_handle_ingress", DROP_TC},    {"sch_handle_egress", DROP_TC},
-	{"__dev_xmit_skb", DROP_QDISC},   {"kfree_skb_list", DROP_QDISC},     {"__neigh_event_send", DROP_NEIGH},
-	{"arp_error_report", DROP_NEIGH}, {"ndisc_error_report", DROP_NEIGH}, {"ip_error", DROP_UNROUTED},
-	{"ip6_pkt_drop", DROP_UNROUTED},  {"dst_discard_out", DROP_UNROUTED}, {"dst_discard", DROP_UNROUTED},
+	{"nf_hook_slow", DROP_FIREWALL},    {"nft_do_chain", DROP_FIREWALL},  {"sch_handle_ingress", DROP_TC},
+	{"sch_handle_egress", DROP_TC},     {"__dev_xmit_skb", DROP_QDISC},   {"kfree_skb_list", DROP_QDISC},
+	{"__neigh_event_send", DROP_NEIGH}, {"arp_error_report", DROP_NEIGH}, {"ndisc_error_report", DROP_NEIGH},
+	{"ip_error", DROP_UNROUTED},        {"ip6_pkt_drop", DROP_UNROUTED},  {"dst_discard_out", DROP_UNROUTED},
+	{"dst_discard", DROP_UNROUTED},
 };
 
 static enum drop_class find(const struct meaning *meanings, size_t count, const char *word)

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/conn.h"
-#include "diagnose/measure/drop_class.h"
+#include "diagnose/measure/drop_flow.h"
 #include "diagnose/measure/drop_rule.h"
 #include "diagnose/measure/dropped.h"
 #include "diagnose/measure/endpoint.h"
@@ -75,51 +75,21 @@ static const struct field flow_fields[] = {
 #undef F
 RECORD_TYPE(flow_measures_type, "measure.flow", struct flow_measures, flow_fields, "traffic without a socket here");
 
-#define TCP  6
-#define UDP  17
-#define FIN  0x01
-#define SYN  0x02
-#define RST  0x04
-#define KEEP 4 /* windows, the present one included */
+#define TCP 6
+#define UDP 17
 /* Most of a second: a SYN is retried after one, and so is a ping. */
 #define RETRY_NS (800 * NSEC_PER_MSEC)
-/* Longer than the headers of an acknowledgement: somebody sends. */
-#define DATA_BYTES 100
 /* Who is dropped at more services than that looks for open ones. */
 #define SERVICES_MAX 5
 /* Flow modules of a window, those with the most drops. */
 #define FLOWS_MAX    32
 #define NETWORKS_MAX 64
 
-struct flow_key {
-	struct addr laddr, raddr;
-	uint16_t lport, rport;
-	uint8_t proto, dir;
-	uint8_t unused[2];
-	uint64_t cookie; /* of packets without addresses */
-};
-
-struct flow_track {
-	struct track track;
-	struct flow_key key;
-	uint64_t sample; /* to which now belongs */
-	uint64_t now[DROP_CLASSES], base[DROP_CLASSES];
-	uint64_t now_bytes, base_bytes;
-	uint64_t moved[KEEP][DROP_CLASSES];
-	uint64_t moved_bytes;    /* in this window */
-	uint64_t moved_ns[KEEP]; /* the last of each window; 0: none */
-	uint64_t first_ns, last_ns;
-	uint64_t cookie;
-	bool has_data;
-	char dev[16];
-	char reason[32];
-};
-
 /* Movements of a counter in the last windows. */
 struct series {
 	bool has_last;
 	uint64_t last;
-	uint64_t moved[KEEP];
+	uint64_t moved[DROP_FLOW_KEEP];
 };
 
 struct state {
@@ -138,7 +108,7 @@ struct dev_text {
 };
 
 static const struct state initial = {
-	.flows = MAP_INIT(sizeof(struct flow_key), sizeof(struct flow_track), 8192),
+	.flows = MAP_INIT(sizeof(struct drop_flow_key), sizeof(struct drop_flow), 8192),
 	.here = MAP_INIT(sizeof(struct addr), sizeof(bool), 10000),
 	.neighbours = MAP_INIT(sizeof(struct addr), sizeof(struct dev_text), 10000),
 	.qdiscs = MAP_INIT(sizeof(struct dev_text), sizeof(struct dev_text), 10000),
@@ -163,7 +133,7 @@ static uint64_t series_sum(const struct series *series)
 {
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < KEEP; i++)
+	for (unsigned i = 0; i < DROP_FLOW_KEEP; i++)
 		sum += series->moved[i];
 	return sum;
 }
@@ -172,61 +142,6 @@ static void series_age(struct series *series)
 {
 	memmove(&series->moved[1], &series->moved[0], sizeof(series->moved) - sizeof(series->moved[0]));
 	series->moved[0] = 0;
-}
-
-static struct flow_key key_of(const struct drop_record *drop)
-{
-	struct flow_key key;
-
-	memset(&key, 0, sizeof(key));
-	key.laddr = drop->laddr;
-	key.raddr = drop->raddr;
-	key.lport = drop->lport;
-	key.rport = drop->rport;
-	key.proto = drop->proto;
-	key.dir = drop->dir;
-	/* Before it has a header, a packet is known by its socket alone. */
-	if (key.laddr.family == ADDR_UNKNOWN)
-		key.cookie = drop->cookie;
-	return key;
-}
-
-/* Several records make up a flow: other places, flags or sockets. */
-static void sample_drop(struct window *window, struct state *state, const struct drop_record *drop)
-{
-	enum drop_class class = drop_class_of(drop->reason, drop->place);
-	struct flow_key key = key_of(drop);
-	struct flow_track *flow;
-
-	/* A connection at its end has nobody who waits for it. */
-	if (class == DROP_FIREWALL && drop->proto == TCP && drop->flags & (FIN | RST))
-		return;
-	/* Flows beyond the cap are nobody's in particular. */
-	if (class == DROP_NONE || (drop->laddr.family == ADDR_UNKNOWN && (!drop->cookie || !~drop->cookie)))
-		return;
-	flow = map_put(&state->flows, &key, NULL);
-	if (!flow) {
-		window->lost++;
-		return;
-	}
-	(void)track_see(window, &flow->track);
-	flow->key = key;
-	if (flow->sample != state->samples) {
-		memset(flow->now, 0, sizeof(flow->now));
-		flow->now_bytes = 0;
-		flow->first_ns = UINT64_MAX;
-	}
-	flow->sample = state->samples;
-	flow->now[class] += drop->packets;
-	flow->now_bytes += drop->bytes;
-	flow->first_ns = min_of(flow->first_ns, drop->first_ns);
-	flow->last_ns = max_of(flow->last_ns, drop->last_ns);
-	if (drop->cookie && drop->cookie != UINT64_MAX)
-		flow->cookie = drop->cookie;
-	flow->has_data |=
-		drop->proto == TCP && drop->flags && !(drop->flags & SYN) && drop->bytes > DATA_BYTES * drop->packets;
-	memcpy(flow->dev, drop->dev, sizeof(flow->dev));
-	snprintf(flow->reason, sizeof(flow->reason), "%s", drop->reason ?: drop->place ?: "");
 }
 
 /* The last address of an IPv4 network, where everybody is meant. */
@@ -290,71 +205,16 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 
 	state->samples++;
 	snapshot_each(snapshot, drop_type, struct drop_record, drop)
-		sample_drop(window, state, drop);
+		drop_flow_sample(window, &state->flows, state->samples, drop);
 	/* What a recording's first sample holds happened before. */
 	if (state->samples == 1)
-		track_each(window, &state->flows, struct flow_track, flow)
+		track_each(window, &state->flows, struct drop_flow, flow)
 		{
 			memcpy(flow->base, flow->now, sizeof(flow->base));
 			flow->base_bytes = flow->now_bytes;
 		}
 	sample_rest(state, snapshot);
 	drop_rules_sample(&state->rules, snapshot);
-}
-
-/* --- sums of the last windows --- */
-
-static uint64_t class_sum(const struct flow_track *flow, enum drop_class class)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < KEEP; i++)
-		sum += flow->moved[i][class];
-	return sum;
-}
-
-static uint64_t flow_sum(const struct flow_track *flow)
-{
-	uint64_t sum = 0;
-
-	for (unsigned class = 0; class < DROP_CLASSES; class ++)
-		sum += class_sum(flow, (enum drop_class) class);
-	return sum;
-}
-
-/* Of the present window; a total that shrank began anew. */
-static void settle_flow(struct flow_track *flow)
-{
-	bool any = false;
-
-	for (unsigned class = 0; class < DROP_CLASSES; class ++) {
-		uint64_t now = flow->now[class], base = flow->base[class];
-
-		flow->moved[0][class] = now >= base ? now - base : now;
-		any |= flow->moved[0][class] > 0;
-	}
-	flow->moved_bytes = flow->now_bytes >= flow->base_bytes ? flow->now_bytes - flow->base_bytes : flow->now_bytes;
-	flow->moved_ns[0] = any ? flow->last_ns : 0;
-	memcpy(flow->base, flow->now, sizeof(flow->base));
-	flow->base_bytes = flow->now_bytes;
-}
-
-static void age_flow(struct flow_track *flow)
-{
-	memmove(flow->moved[1], flow->moved[0], sizeof(flow->moved) - sizeof(flow->moved[0]));
-	memmove(&flow->moved_ns[1], &flow->moved_ns[0], sizeof(flow->moved_ns) - sizeof(flow->moved_ns[0]));
-	memset(flow->moved[0], 0, sizeof(flow->moved[0]));
-	flow->moved_ns[0] = 0;
-}
-
-/* Moment of the first drop of the last windows, as far as it is known. */
-static uint64_t flow_from_ns(const struct window *window, const struct flow_track *flow)
-{
-	uint64_t oldest = 0, begin = window->start_ns - min_of(window->start_ns, (KEEP - 1) * window->span_ns);
-
-	for (unsigned i = 0; i < KEEP; i++)
-		oldest = flow->moved_ns[i] ?: oldest;
-	return flow->first_ns >= begin ? min_of(flow->first_ns, oldest) : oldest;
 }
 
 /* --- sufferers --- */
@@ -368,7 +228,7 @@ struct group_key {
 };
 
 struct group {
-	const struct flow_track *most; /* of its flows, the one with the most drops */
+	const struct drop_flow *most; /* of its flows, the one with the most drops */
 	uint64_t counts[DROP_CLASSES];
 	uint64_t window, from_ns, last_ns;
 	bool is_here; /* the destination is this host, or the source */
@@ -431,9 +291,9 @@ static bool is_near(const struct state *state, const struct addr *a)
 	return false;
 }
 
-static struct flow_key tuple_of(const struct addr *laddr, uint16_t lport, const struct addr *raddr, uint16_t rport)
+static struct drop_flow_key tuple_of(const struct addr *laddr, uint16_t lport, const struct addr *raddr, uint16_t rport)
 {
-	struct flow_key key;
+	struct drop_flow_key key;
 
 	memset(&key, 0, sizeof(key));
 	key.laddr = *laddr;
@@ -449,7 +309,7 @@ static void index_module(struct judgement *j, struct module *module)
 	struct module **slot = NULL;
 
 	if (m->conn) {
-		struct flow_key key = tuple_of(&m->conn->laddr, m->conn->lport, &m->conn->raddr, m->conn->rport);
+		struct drop_flow_key key = tuple_of(&m->conn->laddr, m->conn->lport, &m->conn->raddr, m->conn->rport);
 
 		slot = map_put(&j->by_flow, &key, NULL);
 		*slot = module;
@@ -470,9 +330,9 @@ static struct module *find_module(const struct map *map, const void *key)
 	return slot ? *slot : NULL;
 }
 
-static struct module *conn_of(const struct judgement *j, const struct flow_track *flow)
+static struct module *conn_of(const struct judgement *j, const struct drop_flow *flow)
 {
-	struct flow_key key = tuple_of(&flow->key.laddr, flow->key.lport, &flow->key.raddr, flow->key.rport);
+	struct drop_flow_key key = tuple_of(&flow->key.laddr, flow->key.lport, &flow->key.raddr, flow->key.rport);
 	struct module *conn = flow->cookie ? find_module(&j->conns, &flow->cookie) : NULL;
 
 	return conn ?: flow->key.proto == TCP ? find_module(&j->by_flow, &key) : NULL;
@@ -586,12 +446,12 @@ static void set_counts(struct judgement *j, struct dropped_measures *m, const ui
 }
 
 /* enum nf_inet_hooks */
-static uint8_t hook_of(const struct judgement *j, const struct flow_track *flow)
+static uint8_t hook_of(const struct judgement *j, const struct drop_flow *flow)
 {
 	return flow->key.dir == DROP_TX ? 3 : is_here(j->state, &flow->key.laddr) ? 1 : 2;
 }
 
-static void set_words(const struct judgement *j, struct dropped_measures *m, const struct flow_track *flow)
+static void set_words(const struct judgement *j, struct dropped_measures *m, const struct drop_flow *flow)
 {
 	bool leaves = flow->key.dir == DROP_TX;
 
@@ -601,8 +461,8 @@ static void set_words(const struct judgement *j, struct dropped_measures *m, con
 	}
 	memcpy(m->drop_reason, flow->reason, sizeof(m->drop_reason));
 	memcpy(m->drop_dev, flow->dev, sizeof(m->drop_dev));
-	drop_rules_name(&j->state->rules, max_of(m->drop_firewall, class_sum(flow, DROP_FIREWALL)), j->all_firewall,
-			hook_of(j, flow), m->drop_rule, sizeof(m->drop_rule));
+	drop_rules_name(&j->state->rules, max_of(m->drop_firewall, drop_flow_class(flow, DROP_FIREWALL)),
+			j->all_firewall, hook_of(j, flow), m->drop_rule, sizeof(m->drop_rule));
 }
 
 static struct dropped_measures *measures_of(struct judgement *j, struct module *module)
@@ -614,21 +474,21 @@ static struct dropped_measures *measures_of(struct judgement *j, struct module *
 }
 
 /* What is lost on the way out must be as much as what the connection retransmits. */
-static bool explains(const struct conn_measures *own, const struct flow_track *flow)
+static bool explains(const struct conn_measures *own, const struct drop_flow *flow)
 {
-	if (flow_sum(flow) == 0)
+	if (drop_flow_sum(flow) == 0)
 		return false;
 	return flow->key.dir == DROP_RX || own->stuck || own->retrans_bytes == UINT64_MAX ||
 	       flow->moved_bytes * 2 >= own->retrans_bytes;
 }
 
-static void blame_conn(struct judgement *j, struct module *conn, const struct flow_track *flow)
+static void blame_conn(struct judgement *j, struct module *conn, const struct drop_flow *flow)
 {
 	struct dropped_measures *m = measures_of(j, conn);
 	uint64_t counts[DROP_CLASSES] = {}, before = m->drop_count;
 
 	for (unsigned class = 0; class < DROP_CLASSES; class ++) {
-		counts[class] = class_sum(flow, (enum drop_class) class);
+		counts[class] = drop_flow_class(flow, (enum drop_class) class);
 		m->drop_window += flow->moved[0][class];
 	}
 	if (before == 0) {
@@ -637,13 +497,13 @@ static void blame_conn(struct judgement *j, struct module *conn, const struct fl
 	}
 	m->drop_established = conn->measures.conn->state != SOCKET_SYN_SENT;
 	m->drop_explains |= explains(conn->measures.conn, flow);
-	m->drop_span_ns = max_of(m->drop_span_ns, flow->last_ns - flow_from_ns(j->window, flow));
+	m->drop_span_ns = max_of(m->drop_span_ns, flow->last_ns - drop_flow_from_ns(j->window, flow));
 	set_counts(j, m, counts);
 	if (m->drop_count - before >= before)
 		set_words(j, m, flow);
 }
 
-static void add_to_group(struct judgement *j, const struct flow_track *flow)
+static void add_to_group(struct judgement *j, const struct drop_flow *flow)
 {
 	bool leaves = flow->key.dir == DROP_TX, replies;
 	struct group_key key;
@@ -661,16 +521,16 @@ static void add_to_group(struct judgement *j, const struct flow_track *flow)
 	if (!group)
 		return;
 	for (unsigned class = 0; class < DROP_CLASSES; class ++) {
-		group->counts[class] += class_sum(flow, (enum drop_class) class);
+		group->counts[class] += drop_flow_class(flow, (enum drop_class) class);
 		group->window += flow->moved[0][class];
 	}
-	group->from_ns =
-		group->most ? min_of(group->from_ns, flow_from_ns(j->window, flow)) : flow_from_ns(j->window, flow);
+	group->from_ns = group->most ? min_of(group->from_ns, drop_flow_from_ns(j->window, flow))
+				     : drop_flow_from_ns(j->window, flow);
 	group->last_ns = max_of(group->last_ns, flow->last_ns);
 	group->has_data |= flow->has_data;
 	group->leaves = leaves;
 	group->is_here = leaves || is_here(j->state, &key.to);
-	if (!group->most || flow_sum(flow) > flow_sum(group->most))
+	if (!group->most || drop_flow_sum(flow) > drop_flow_sum(group->most))
 		group->most = flow;
 }
 
@@ -714,7 +574,7 @@ static bool is_exact(const struct group *group)
 
 static struct module *flow_module(struct judgement *j, const struct group_key *key, const struct group *group)
 {
-	const struct flow_key *flow = &group->most->key;
+	const struct drop_flow_key *flow = &group->most->key;
 	struct endpoint from = {key->from, group->leaves ? flow->lport : flow->rport},
 			to = {key->to, group->leaves ? flow->rport : flow->lport};
 	const char *proto = enum_name_find(&socket_proto_names, key->proto);
@@ -814,18 +674,18 @@ static void judge(struct judgement *j)
 
 	vec_each(&j->graph->modules, module)
 		index_module(j, *module);
-	track_each(j->window, &state->flows, struct flow_track, flow)
+	track_each(j->window, &state->flows, struct drop_flow, flow)
 	{
-		settle_flow(flow);
-		j->all_firewall += class_sum(flow, DROP_FIREWALL);
+		drop_flow_settle(flow);
+		j->all_firewall += drop_flow_class(flow, DROP_FIREWALL);
 	}
-	track_each(j->window, &state->flows, struct flow_track, flow)
+	track_each(j->window, &state->flows, struct drop_flow, flow)
 	{
-		struct module *conn = flow_sum(flow) > 0 ? conn_of(j, flow) : NULL;
+		struct module *conn = drop_flow_sum(flow) > 0 ? conn_of(j, flow) : NULL;
 
 		if (conn)
 			blame_conn(j, conn, flow);
-		else if (flow_sum(flow) > 0 && flow->key.laddr.family != ADDR_UNKNOWN)
+		else if (drop_flow_sum(flow) > 0 && flow->key.laddr.family != ADDR_UNKNOWN)
 			add_to_group(j, flow);
 	}
 	count_services(j);
@@ -840,7 +700,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		.state = state,
 		.graph = graph,
 		.conns = MAP_INIT(sizeof(uint64_t), sizeof(struct module *), 0),
-		.by_flow = MAP_INIT(sizeof(struct flow_key), sizeof(struct module *), 0),
+		.by_flow = MAP_INIT(sizeof(struct drop_flow_key), sizeof(struct module *), 0),
 		.listeners = MAP_INIT(sizeof(uint16_t), sizeof(struct module *), 0),
 		.udp = MAP_INIT(sizeof(uint16_t), sizeof(struct module *), 0),
 		.groups = MAP_INIT(sizeof(struct group_key), sizeof(struct group), 8192),
@@ -856,7 +716,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			}
 	}
 	track_forget(window, &state->flows, NULL);
-	track_each(window, &state->flows, struct flow_track, flow) age_flow(flow);
+	track_each(window, &state->flows, struct drop_flow, flow) drop_flow_age(flow);
 	series_age(&state->full);
 	series_age(&state->invalid);
 	series_age(&state->no_routes);
