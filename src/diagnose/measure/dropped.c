@@ -353,7 +353,8 @@ static uint64_t flow_from_ns(const struct window *window, const struct flow_trac
 	uint64_t oldest = 0, begin = window->start_ns - min_of(window->start_ns, (KEEP - 1) * window->span_ns);
 
 	for (unsigned i = 0; i < KEEP; i++)
-		oldest = flow->moved_ns[i] ?: oldest;
+		if (flow->moved_ns[i])
+			oldest = flow->moved_ns[i];
 	return flow->first_ns >= begin ? min_of(flow->first_ns, oldest) : oldest;
 }
 
