@@ -56,19 +56,19 @@ static const struct field exchange_fields[] = {
 	FIELD(E, quick, COUNT, "replies on it within 0.5 s in this run"),
 	FIELD(E, slow, COUNT, "replies on it after 0.5 to 10 s and 10 minimum RTTs or more in this run"),
 	FIELD(E, late, COUNT, "replies on it after 0.2 s and 10 minimum RTTs or more in this run"),
-	FIELD(E, late_ns, DURATION, "mean of these"),
+	FIELD(E, late_wait_ns, DURATION, "mean of these"),
 	FIELD(E, past_exchange_ns, DURATION,
 	      "mean time of a request and its reply before the run, at most: the age of the program divided by their "
 	      "number"),
-	FIELD(E, late_times, RATIO, "late_ns as a multiple of that"),
+	FIELD(E, late_times, RATIO, "late_wait_ns as a multiple of that"),
 	FIELD(E, service_quick, COUNT, "replies of its service, on all connections to it, within 0.5 s in this run"),
 	FIELD(E, service_slow, COUNT, "waits of 0.5 to 10 s for a reply of its service that ended in this run"),
-	FIELD(E, service_slow_ns, DURATION, "mean of these"),
+	FIELD(E, service_slow_wait_ns, DURATION, "mean of these"),
 	FIELD(E, service_waits, COUNT, "these, and the connections to its service that wait for a reply at the end"),
 	FIELD(E, service_lengthy, COUNT, "waits of more than 10 s for its service that ended in this run"),
 	FIELD(E, service_unanswered, COUNT,
 	      "requests to its service that ended without a reply after 0.3 s or more in this run"),
-	FIELD(E, service_unanswered_ns, DURATION, "mean wait of these"),
+	FIELD(E, service_unanswered_wait_ns, DURATION, "mean wait of these"),
 	FIELD(E, asked, COUNT, "keep-alive probes sent to its silent peer"),
 	FIELD(E, unanswered, COUNT, "of these, unanswered"),
 	FIELD(E, forbidden, COUNT, "of these, dropped by a filter of this host"),
@@ -432,10 +432,10 @@ static void measure_late(const struct state *state, const struct exchange_track 
 	m->quick = x->exchanges - min_of(x->slow, x->exchanges);
 	m->slow = x->slow;
 	m->late = x->late;
-	m->late_ns = x->late ? x->late_sum_ns / x->late : UINT64_MAX;
+	m->late_wait_ns = x->late ? x->late_sum_ns / x->late : UINT64_MAX;
 	m->past_exchange_ns = past_exchange(state, x, conn->related[MODULE_APP]);
 	m->late_times = x->late && m->past_exchange_ns != UINT64_MAX
-				? (double)m->late_ns / (double)max_of(m->past_exchange_ns, UINT64_C(1))
+				? (double)m->late_wait_ns / (double)max_of(m->past_exchange_ns, UINT64_C(1))
 				: NAN;
 }
 
