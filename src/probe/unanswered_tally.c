@@ -25,8 +25,8 @@ RECORD_TYPE(unanswered_type, "unanswered", struct unanswered_record, unanswered_
 
 #define SERVICES_MAX 1024
 
-static bool fill(struct snapshot *snapshot _unused_, const struct record *event,
-		 const struct tally_figures *figures, void *data)
+static bool fill(struct snapshot *snapshot _unused_, const struct record *event, const struct tally_figures *figures,
+		 void *data)
 {
 	struct unanswered_record *record = data;
 

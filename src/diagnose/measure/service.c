@@ -78,11 +78,11 @@ void services_measure(const struct services *services, const struct service *ser
 	m->service_wait_base_ns = s && s->answers_base > 0 ? s->wait_base_ns : UINT64_MAX;
 	m->service_quick = s ? s->exchanges - min_of(s->slow, s->exchanges) : UINT64_MAX;
 	m->service_slow = s ? s->slow : UINT64_MAX;
-	m->service_slow_ns = s && s->slow ? s->slow_sum_ns / s->slow : UINT64_MAX;
+	m->service_slow_wait_ns = s && s->slow ? s->slow_sum_ns / s->slow : UINT64_MAX;
 	m->service_waits = s ? s->slow + s->waiting : UINT64_MAX;
 	m->service_lengthy = s ? s->lengthy : UINT64_MAX;
 	m->service_unanswered = s ? s->unanswered : UINT64_MAX;
-	m->service_unanswered_ns = s && s->unanswered ? s->unanswered_sum_ns / s->unanswered : UINT64_MAX;
+	m->service_unanswered_wait_ns = s && s->unanswered ? s->unanswered_sum_ns / s->unanswered : UINT64_MAX;
 }
 
 void services_end_window(struct services *services, const struct window *window)

@@ -391,7 +391,8 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 		add_roles(live, i);
 	give_back_memory();
 	r = event_check_host(why);
-	if (r == 0 && !options->probe)
+	/* Its program at every context switch rests once the loop runs, which a tally does not have. */
+	if (r == 0 && !options->probe && !options->groups_later)
 		live_hidden_begin(live);
 	if (r == 0)
 		r = options->probe ? live_probe(live, why) : load(live, why);
