@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Where the time of programs goes, beside their own clocks: all of them at once, in one namespace.
 # timeout: 120
+# shellcheck disable=SC2154 # start() sets them
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 curl
@@ -116,7 +117,8 @@ result(not any(p["estimate"] for p in report["time"]), "nothing is an estimate")
 result(isinstance(report["not_seen"], list) and report["baseline_s"] == 0, "what was not seen, and no baseline")
 END
 python3 "$room/check.py" "$room" "$load" "mixed=$pid_mixed" "polling=$pid_polling" "pool=$pid_pool" "idle=$pid_idle" \
-	"sending=$pid_sending" "connecting=$pid_connecting" "resolving=$pid_resolving" "curl=$pid_curl" >"$room/check.out" 2>&1
+	"sending=$pid_sending" "connecting=$pid_connecting" "resolving=$pid_resolving" "curl=$pid_curl" \
+	>"$room/check.out" 2>&1
 while IFS= read -r line; do
 	case $line in
 	'ok '*) pass "${line#* - }" ;;
@@ -133,7 +135,8 @@ is "$(tail -n 1 "$room/replay.json" | from_json 'len(j["time"]) > 5 and j["time"
 
 # One program: the answer comes first.
 "$nest" diagnose -N "$net" -p "$pid_pool" --past none >"$room/text.out" 2>/dev/null
-like "$(cat "$room/text.out")" "python3 \($pid_pool\) spends [0-9.]+ % waiting for (127.0.0.1:7002|a CPU)" 'the headline says whom it waits for'
+like "$(cat "$room/text.out")" "python3 \($pid_pool\) spends [0-9.]+ % waiting for (127.0.0.1:7002|a CPU)" \
+	'the headline says whom it waits for'
 
 # Without privilege: an estimate, and it says so.
 bg nsenter --net="/run/netns/$net" -- setpriv --reuid 65534 --regid 65534 --clear-groups python3 -c '

@@ -22,14 +22,10 @@ struct time_line {
 
 #define L struct time_line
 static const struct field line_fields[] = {
-	FIELD(L, program, TEXT, "program"),
-	FIELD(L, share, RATIO, "share of its time", .unit = "%"),
-	FIELD(L, what, TEXT, "what it did"),
-	FIELD(L, on, TEXT, "whom it waited for"),
-	FIELD(L, count, COUNT, "number of waits"),
-	FIELD(L, p50_ns, DURATION, "median"),
-	FIELD(L, max_ns, DURATION, "longest"),
-	FIELD(L, rtt_ns, DURATION, "minimum RTT"),
+	FIELD(L, program, TEXT, "program"),        FIELD(L, share, RATIO, "share of its time", .unit = "%"),
+	FIELD(L, what, TEXT, "what it did"),       FIELD(L, on, TEXT, "whom it waited for"),
+	FIELD(L, count, COUNT, "number of waits"), FIELD(L, p50_ns, DURATION, "median"),
+	FIELD(L, max_ns, DURATION, "longest"),     FIELD(L, rtt_ns, DURATION, "minimum RTT"),
 };
 #undef L
 static const struct record_type line_type = {.name = "time line",
