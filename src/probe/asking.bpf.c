@@ -10,7 +10,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 #define ESTABLISHED 1
-#define SHORTEST_US 100000
+#define SHORTEST_US 10000
 #define LONGEST_US  60000000
 
 SEC("iter/tcp")

@@ -24,6 +24,13 @@ struct total {
 	uint64_t sample;             /* to which now belongs */
 	uint64_t count;              /* of the last sample */
 	uint64_t changed_ns;
+	char event[]; /* with its keys alone */
+};
+
+/* In the order of appearance: a recording writes a row again when its position changes. */
+struct totals {
+	struct map index; /* event -> struct total * */
+	VEC(struct total *) items;
 };
 
 struct tally_state {
@@ -32,9 +39,9 @@ struct tally_state {
 	struct live *live; /* NULL: could not be opened */
 	int error;
 	struct why why;
-	uint32_t netns;           /* of the filter; 0: several */
-	bool of_time;             /* the value is time_ns */
-	struct map totals, rests; /* event with its keys -> struct total */
+	uint32_t netns; /* of the filter; 0: several */
+	bool of_time;   /* the value is time_ns */
+	struct totals totals, rests;
 	uint64_t sample;
 	uint64_t groups; /* in the kernel's maps */
 	uint64_t lost;   /* of rests, in this sample */
@@ -44,13 +51,34 @@ struct tally_state {
 	void *coarse;
 };
 
+static void totals_done(struct totals *totals)
+{
+	vec_each(&totals->items, total)
+		free(*total);
+	vec_done(&totals->items);
+	map_done(&totals->index);
+}
+
+/* NULL: at the cap. */
+static struct total *totals_find(struct totals *totals, const void *event)
+{
+	struct total **slot = map_put(&totals->index, event, NULL);
+
+	if (slot && !*slot) {
+		*slot = xzalloc(sizeof(**slot) + totals->index.key_size);
+		memcpy((*slot)->event, event, totals->index.key_size);
+		vec_push(&totals->items, *slot);
+	}
+	return slot ? *slot : NULL;
+}
+
 static void state_free(struct tally_state *state)
 {
 	if (!state)
 		return;
 	live_close(state->live);
-	map_done(&state->totals);
-	map_done(&state->rests);
+	totals_done(&state->totals);
+	totals_done(&state->rests);
 	vec_done(&state->keys);
 	vec_done(&state->rest_keys);
 	free(state->coarse);
@@ -183,11 +211,11 @@ static void take_group(void *context, unsigned request _unused_, struct record *
 {
 	struct tally_state *state = context;
 	/* The parts of a group's record are contiguous: all bytes but the keys are the same in each. */
-	struct total *total = map_put(&state->totals, record->parts[EVENT_PART_HEAD], NULL);
+	struct total *total = totals_find(&state->totals, record->parts[EVENT_PART_HEAD]);
 
 	state->groups++;
 	if (!total)
-		total = map_put(&state->rests, coarse_key(state, record), NULL);
+		total = totals_find(&state->rests, coarse_key(state, record));
 	if (!total) {
 		state->lost += group->count;
 		return;
@@ -198,26 +226,31 @@ static void take_group(void *context, unsigned request _unused_, struct record *
 	add_group(&total->now, group);
 }
 
-static void settle(struct map *totals, uint64_t now_ns, bool replaced)
+/* The figures of a sample are complete; of maps that were replaced, they become those before. */
+static void settle(struct totals *totals, uint64_t now_ns, bool replaced)
 {
-	const void *key;
-	void *value;
-	size_t at = 0;
+	size_t kept = 0;
 
-	while (map_next(totals, &at, &key, &value)) {
-		struct total *total = value;
-		struct tally_figures all = figures_sum(total);
+	for (size_t i = 0; i < totals->items.count; i++) {
+		struct total *total = totals->items.items[i];
+		struct tally_figures all;
 
+		all = figures_sum(total);
 		if (all.count != total->count)
 			total->changed_ns = now_ns;
 		total->count = all.count;
-		if (!replaced)
+		if (replaced) {
+			total->before = all;
+			total->now = (struct tally_figures){};
+		}
+		if (replaced && now_ns - total->changed_ns > RESTING_NS) {
+			(void)map_remove(&totals->index, total->event);
+			free(total);
 			continue;
-		total->before = all;
-		total->now = (struct tally_figures){};
-		if (now_ns - total->changed_ns > RESTING_NS)
-			(void)map_remove(totals, key);
+		}
+		totals->items.items[kept++] = total;
 	}
+	totals->items.count = kept;
 }
 
 /* --- opening and reading ------------------------------------------------------------------------------------------ */
@@ -239,8 +272,8 @@ static struct tally_state *state_new(const struct tally *tally, uint32_t netns)
 	state->event = event_find(tally->event);
 	if (!state->event)
 		abort(); /* as field_of */
-	state->totals = MAP_INIT(event_size(state->event), sizeof(struct total), tally->cap);
-	state->rests = MAP_INIT(event_size(state->event), sizeof(struct total), RESTS_MAX);
+	state->totals.index = MAP_INIT(event_size(state->event), sizeof(struct total *), tally->cap);
+	state->rests.index = MAP_INIT(event_size(state->event), sizeof(struct total *), RESTS_MAX);
 	state->coarse = xzalloc(event_size(state->event));
 	return state;
 }
@@ -298,17 +331,15 @@ static void copy_keys(const struct tally_state *state, const struct record *even
 		}
 }
 
-static void add_records(struct tally_state *state, struct snapshot *snapshot, const struct map *totals)
+static void add_records(struct tally_state *state, struct snapshot *snapshot, const struct totals *totals)
 {
 	struct snapshot_table *table = snapshot_table(snapshot, snapshot->source->types[0]);
-	const void *key;
-	void *value;
-	size_t at = 0;
 
-	while (map_next(totals, &at, &key, &value)) {
-		struct tally_figures figures = figures_sum(value);
-		struct record event = {.parts = {[EVENT_PART_HEAD] = key,
-						 [EVENT_PART_DATA] = (const char *)key + sizeof(struct event_head)}};
+	vec_each(&totals->items, total) {
+		struct tally_figures figures = figures_sum(*total);
+		const char *key = (*total)->event;
+		struct record event = {
+			.parts = {[EVENT_PART_HEAD] = key, [EVENT_PART_DATA] = key + sizeof(struct event_head)}};
 		void *record = figures.count > 0 ? snapshot_table_add(table) : NULL;
 
 		if (!record)

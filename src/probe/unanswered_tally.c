@@ -4,13 +4,12 @@
 #include "event/tcp/tcp.h"
 #include "event/tcp/tcp_exchange.h"
 #include "event/tcp/tcp_exchange_names.h"
-#include "event/tcp/tcp_role.h"
 #include "probe/tally.h"
 
 #define U struct unanswered_record
 static const struct field unanswered_fields[] = {
 	FIELD(U, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(U, role, ENUM, "role of this host", .names = &tcp_role_names, .zero_is_unknown = true),
+	FIELD(U, serves, BOOL, "this host is the server"),
 	FIELD(U, service, ADDR, "address of the service; unknown where this host is the server"),
 	FIELD(U, service_port, ID, "port of the service", .zero_is_unknown = true),
 	FIELD(U, outcome, ENUM, "how the connection ended", .names = &tcp_exchange_outcome_names,
@@ -26,11 +25,12 @@ RECORD_TYPE(unanswered_type, "unanswered", struct unanswered_record, unanswered_
 
 #define SERVICES_MAX 1024
 
-static bool fill(struct snapshot *snapshot _unused_, const struct record *event _unused_,
-		 const struct tally_figures *figures, void *data)
+static bool fill(struct snapshot *snapshot _unused_, const struct record *event, const struct tally_figures *figures,
+		 void *data)
 {
 	struct unanswered_record *record = data;
 
+	record->serves = ((const struct tcp_exchange *)event->parts[EVENT_PART_DATA])->role == TCP_ROLE_SERVER;
 	record->requests = figures->count;
 	record->min_ns = (uint64_t)figures->min;
 	record->mean_ns = (uint64_t)figures->sum / figures->count;

@@ -9,7 +9,7 @@
 
 struct unanswered_record {
 	uint32_t netns;
-	uint8_t role;
+	bool serves; /* this host is the server */
 	uint8_t outcome;
 	struct addr service;
 	uint16_t service_port;

@@ -44,12 +44,16 @@ no_ports() {
 
 # total REASON: of the last sample that is complete in the output.
 total() {
-	python3 - "$nest_out" "$1" <<-'END'
+	# Two samples at least, and not the whole file every time.
+	tail -n 9000 "$nest_out" >"$room/tail"
+	python3 - "$room/tail" "$1" <<-'END'
 		import json, sys
 		last = {}
 		for line in open(sys.argv[1]):
 		    if not line.endswith("\n"):
 		        break
+		    if f'"{sys.argv[2]}"' not in line:
+		        continue
 		    row = json.loads(line)
 		    if row["reason"] == sys.argv[2]:
 		        last[tuple(row[k] for k in ("laddr", "lport", "raddr", "rport", "dev", "dir"))] = row
@@ -57,14 +61,21 @@ total() {
 		      max((row["bytes"] // row["packets"] for row in last.values()), default=0))
 	END
 }
-nest_bg tables drop -N "$server" --json 0.2
+nest_bg tables drop -N "$server" --json 1
 begun() {
 	send 1 1 7000 && [ -s "$nest_out" ]
 }
 wait_for 60 begun || exit 1
 # What was sent before the programs were there is in the counter alone.
-pause 0.5
+pause 2
 early=$(($(rule_count) - $(total NETFILTER_DROP | cut -d' ' -f1)))
+# The tool beside it.
+table_out=$nest_out table_pid=$nest_pid
+nest_bg skbdrop -c -N "$server" --json
+tool_out=$nest_out tool_pid=$nest_pid
+wait_ready "$nest_err" 60 || exit 1
+nest_out=$table_out nest_pid=$table_pid nest_err=$room/nest-1.err
+rule_before=$(rule_count)
 before=$(no_ports)
 ok 'datagrams to a port that the firewall drops' send 250 1 7000
 ok 'datagrams to 5000 ports without a socket' send 5000 5000 10000
@@ -74,11 +85,22 @@ have_all() {
 		[ "$(total NO_SOCKET | cut -d' ' -f1)" = "$moved" ]
 }
 ok 'every drop is in the table' wait_for 20 have_all
+end_bg "$tool_pid"
 end_bg "$nest_pid"
+# counted REASON: packets, flows and functions in the rows of the tool.
+counted() {
+	python3 - "$tool_out" "$1" <<-'END'
+		import json, sys
+		rows = [row for row in map(json.loads, open(sys.argv[1])) if row["reason"] == sys.argv[2]]
+		print(sum(row["count"] for row in rows), len(rows), *{row["place"] for row in rows})
+	END
+}
 if grep -aq SKB_DROP_REASON_NETFILTER_DROP /sys/kernel/btf/vmlinux; then
 	is "$(total NETFILTER_DROP)" "$(($(rule_count) - early)) 1 128" 'as the rule counted, one flow, 128 bytes each'
 	is "$(total NO_SOCKET | cut -d' ' -f1)" "$moved" 'as many as UdpNoPorts counts'
 	like "$(total NO_SOCKET)" '^5000 40[0-9][0-9] ' 'flows beyond the cap are one row'
+	like "$(counted NETFILTER_DROP)" "^$(($(rule_count) - rule_before)) 1 nf" 'skbdrop -c counts as the rule'
+	is "$(counted NO_SOCKET)" "$moved 5000 __udp4_lib_rcv" 'and as UdpNoPorts, each flow'
 else
 	skip 'by reason' 'this kernel gives no reasons'
 fi

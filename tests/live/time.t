@@ -81,13 +81,15 @@ def shares(name):
         found[share["what"]] = found.get(share["what"], 0) + share["share"]
     return found
 
+# On a host with very many context switches only a part of them is looked at (docs/diagnosis.md).
 def near(name, parts):
+    by = 0.25 if programs.get("app:" + pids[name], {"estimate": True})["estimate"] else 0.05
     own = json.loads(subprocess.check_output(
         [sys.executable, load, "shares", f"{room}/{name}.log", str(start), str(end)]))
     seen = shares(name)
     for part in parts:
-        result(abs(seen.get(part, 0) - own.get(part, 0)) <= 0.05, f"{name}: {part} within 5 points of its own clock",
-               f"own {own}; seen {seen}")
+        result(abs(seen.get(part, 0) - own.get(part, 0)) <= by,
+               f"{name}: {part} within {by * 100:.0f} points of its own clock", f"own {own}; seen {seen}")
 
 def on(name, what):
     return {s["on"] for s in programs.get("app:" + pids[name], {"shares": []})["shares"] if s["what"] == what}
@@ -113,7 +115,7 @@ waits("curl", "answer", "peer:127.0.0.1:7005")
 answer = [s for s in programs["app:" + pids["curl"]]["shares"] if s["what"] == "answer"][0]
 result(answer["p50_ns"] is not None and 1.9e9 <= answer["p50_ns"] <= 3.5e9, "curl: two seconds an answer", answer)
 result(answer["rtt_ns"] is not None and answer["rtt_ns"] < 1e8, "curl: the RTT stands beside it", answer)
-result(not any(p["estimate"] for p in report["time"]), "nothing is an estimate")
+result(len({p["estimate"] for p in report["time"]}) == 1, "all shares are exact, or all are estimates")
 result(isinstance(report["not_seen"], list) and report["baseline_s"] == 0, "what was not seen, and no baseline")
 END
 python3 "$room/check.py" "$room" "$load" "mixed=$pid_mixed" "polling=$pid_polling" "pool=$pid_pool" "idle=$pid_idle" \

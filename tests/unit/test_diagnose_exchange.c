@@ -2,7 +2,6 @@
 /* Requests and replies: who is late, who has nothing to say. Within one tick both have the same age. */
 #include "scene.h"
 
-#include "event/tcp/tcp.h"
 #include "event/tcp/tcp_exchange.h"
 
 #define TICK_NS UINT64_C(4000000)
@@ -210,8 +209,7 @@ static void gives_up(struct scene *s, unsigned sample)
 	exchange(s, 0, age, age, age);
 	s->tcp.data_segs_out = 1;
 	s->has_unanswered = sample > 6;
-	s->unanswered = (struct unanswered_record){.role = TCP_ROLE_CLIENT,
-						   .outcome = TCP_EXCHANGE_CLOSED,
+	s->unanswered = (struct unanswered_record){.outcome = TCP_EXCHANGE_CLOSED,
 						   .service = s->socket.raddr,
 						   .service_port = s->socket.rport,
 						   .requests = sample / 3,
@@ -224,10 +222,17 @@ static void gives_up_elsewhere(struct scene *s, unsigned sample)
 	s->unanswered.service_port++;
 }
 
+static void gives_up_here(struct scene *s, unsigned sample)
+{
+	gives_up(s, sample);
+	s->unanswered.serves = true;
+}
+
 TEST(requests_that_end_without_an_answer)
 {
 	CHECK_EQ_TEXT(diagnose(gives_up), "peer-slow");
 	CHECK_EQ_TEXT(diagnose(gives_up_elsewhere), "");
+	CHECK_EQ_TEXT(diagnose(gives_up_here), "");
 }
 
 /* A stream is received, and then nothing. */

@@ -8,7 +8,10 @@ struct meaning {
 	enum drop_class class;
 };
 
-/* Reasons that are exact. CPU_BACKLOG is not here: the packet has no direction yet, and softnet counts it. */
+/*
+ * Reasons that are exact. CPU_BACKLOG is not here: the packet has no direction yet, and softnet counts it. Nor is what
+ * active queue management drops to signal congestion (QDISC_CONGESTED): that is its work.
+ */
 static const struct meaning reasons[] = {
 	{"NETFILTER_DROP", DROP_FIREWALL},
 	{"TC_INGRESS", DROP_TC},
@@ -17,12 +20,10 @@ static const struct meaning reasons[] = {
 	{"BPF_CGROUP_EGRESS", DROP_TC},
 	{"QDISC_DROP", DROP_QDISC},
 	{"QDISC_OVERLIMIT", DROP_QDISC},
-	{"QDISC_CONGESTED", DROP_QDISC},
 	{"CAKE_FLOOD", DROP_QDISC},
 	{"FQ_BAND_LIMIT", DROP_QDISC},
 	{"FQ_HORIZON_LIMIT", DROP_QDISC},
 	{"FQ_FLOW_LIMIT", DROP_QDISC},
-	{"DUALPI2_STEP_DROP", DROP_QDISC},
 	{"IP_RPFILTER", DROP_RP_FILTER},
 	{"NEIGH_CREATEFAIL", DROP_NEIGH},
 	{"NEIGH_FAILED", DROP_NEIGH},

@@ -28,8 +28,10 @@ static void sample_rule(struct drop_rules *rules, const struct firewall_rule_rec
 	bool is_new;
 	uint64_t moved;
 
+	rules->rejects |= record->verdict == VERDICT_REJECT;
 	if (record->verdict != VERDICT_DROP && !record->unheard)
 		return;
+	rules->drops = true;
 	snprintf(name, sizeof(name), "rule %llu of chain %s (table %s %s)", (unsigned long long)record->handle,
 		 record->chain ?: "-", family_word(record), record->nf_table ?: "-");
 	rule = map_put(&rules->rules, name, &is_new);
@@ -46,6 +48,7 @@ static void sample_rule(struct drop_rules *rules, const struct firewall_rule_rec
 void drop_rules_sample(struct drop_rules *rules, const struct snapshot *snapshot)
 {
 	map_done(&rules->policies);
+	rules->rejects = rules->drops = false;
 	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule)
 		sample_rule(rules, rule);
 	snapshot_each(snapshot, firewall_chain_type, struct firewall_chain_record, chain) {
@@ -56,6 +59,7 @@ void drop_rules_sample(struct drop_rules *rules, const struct snapshot *snapshot
 			continue;
 		snprintf(name, sizeof(name), "the policy of chain %s (table %s)", chain->chain ?: "-",
 			 chain->nf_table ?: "-");
+		rules->drops = true;
 		hook = map_put(&rules->policies, name, NULL);
 		if (hook)
 			*hook = chain->hook;

@@ -10,6 +10,7 @@
 
 struct drop_rules {
 	bool begun;
+	bool rejects, drops; /* the rules of the last sample do, or a policy does */
 	struct map rules;    /* name -> struct drop_rule */
 	struct map policies; /* name of a chain whose policy drops -> its hook */
 };

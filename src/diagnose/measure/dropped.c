@@ -14,6 +14,7 @@
 #include "diagnose/measure/drop_rule.h"
 #include "diagnose/measure/dropped.h"
 #include "diagnose/measure/endpoint.h"
+#include "diagnose/measure/refusal.h"
 #include "probe/drop_tally.h"
 #include "record/net_names.h"
 #include "snapshot/core/delta.h"
@@ -31,6 +32,7 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_window, COUNT, "the same, in this window alone"),
 	FIELD(D, drop_span_ns, DURATION, "from the first to the last of them"),
 	FIELD(D, drop_firewall, COUNT, "of these, by a firewall rule or policy"),
+	FIELD(D, drop_reject, COUNT, "by a firewall rule that also answers: reject"),
 	FIELD(D, drop_conntrack, COUNT, "by a firewall while conntrack dropped as many for lack of room"),
 	FIELD(D, drop_invalid, COUNT, "by a firewall while conntrack marked as many invalid"),
 	FIELD(D, drop_tc, COUNT, "by a tc filter or a BPF program"),
@@ -46,6 +48,7 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_damaged, COUNT, "with a wrong checksum"),
 	FIELD(D, drop_established, BOOL, "they belong to a connection that was established, not to attempts"),
 	FIELD(D, drop_retried, BOOL, "dropped again and again, to one service, for most of a second or longer"),
+	FIELD(D, drop_near, BOOL, "their sender is this host, on a network of it, or has a private address"),
 	FIELD(D, drop_explains, BOOL, "they explain what the connection lost"),
 	FIELD(D, drop_sources, COUNT, "remote hosts whose packets are dropped"),
 	FIELD(D, drop_source, ADDR, "the one with the most of them"),
@@ -74,21 +77,26 @@ RECORD_TYPE(flow_measures_type, "measure.flow", struct flow_measures, flow_field
 
 #define TCP  6
 #define UDP  17
+#define FIN  0x01
 #define SYN  0x02
 #define RST  0x04
 #define KEEP 4 /* windows, the present one included */
 /* Most of a second: a SYN is retried after one, and so is a ping. */
 #define RETRY_NS (800 * NSEC_PER_MSEC)
+/* Longer than the headers of an acknowledgement: somebody sends. */
+#define DATA_BYTES 100
 /* Who is dropped at more services than that looks for open ones. */
 #define SERVICES_MAX 5
 /* Flow modules of a window, those with the most drops. */
-#define FLOWS_MAX 32
+#define FLOWS_MAX    32
+#define NETWORKS_MAX 64
 
 struct flow_key {
 	struct addr laddr, raddr;
 	uint16_t lport, rport;
 	uint8_t proto, dir;
 	uint8_t unused[2];
+	uint64_t cookie; /* of packets without addresses */
 };
 
 struct flow_track {
@@ -102,7 +110,7 @@ struct flow_track {
 	uint64_t moved_ns[KEEP]; /* the last of each window; 0: none */
 	uint64_t first_ns, last_ns;
 	uint64_t cookie;
-	bool has_data; /* others than SYN and RST */
+	bool has_data;
 	char dev[16];
 	char reason[32];
 };
@@ -116,11 +124,12 @@ struct series {
 
 struct state {
 	uint64_t samples;
-	struct map flows;      /* flow_key -> flow_track */
-	struct map here;       /* addresses of this host, and its broadcast addresses -> bool: broadcast */
-	struct map neighbours; /* addresses without an answer -> dev */
-	struct map qdiscs;     /* dev -> kind of its root qdisc */
-	struct series full, invalid, no_routes;
+	struct map flows;            /* flow_key -> flow_track */
+	struct map here;             /* addresses of this host, and its broadcast addresses -> bool: broadcast */
+	VEC(struct prefix) networks; /* of its interfaces */
+	struct map neighbours;       /* addresses without an answer -> dev */
+	struct map qdiscs;           /* dev -> kind of its root qdisc */
+	struct series full, invalid, no_routes, unreachables;
 	struct drop_rules rules;
 };
 
@@ -176,6 +185,9 @@ static struct flow_key key_of(const struct drop_record *drop)
 	key.rport = drop->rport;
 	key.proto = drop->proto;
 	key.dir = drop->dir;
+	/* Before it has a header, a packet is known by its socket alone. */
+	if (key.laddr.family == ADDR_UNKNOWN)
+		key.cookie = drop->cookie;
 	return key;
 }
 
@@ -186,7 +198,11 @@ static void sample_drop(struct window *window, struct state *state, const struct
 	struct flow_key key = key_of(drop);
 	struct flow_track *flow;
 
-	if (class == DROP_NONE || drop->laddr.family == ADDR_UNKNOWN || drop->raddr.family == ADDR_UNKNOWN)
+	/* A connection at its end has nobody who waits for it. */
+	if (class == DROP_FIREWALL && drop->proto == TCP && drop->flags & (FIN | RST))
+		return;
+	/* Flows beyond the cap are nobody's in particular. */
+	if (class == DROP_NONE || (drop->laddr.family == ADDR_UNKNOWN && (!drop->cookie || !~drop->cookie)))
 		return;
 	flow = map_put(&state->flows, &key, NULL);
 	if (!flow) {
@@ -207,7 +223,8 @@ static void sample_drop(struct window *window, struct state *state, const struct
 	flow->last_ns = max_of(flow->last_ns, drop->last_ns);
 	if (drop->cookie && drop->cookie != UINT64_MAX)
 		flow->cookie = drop->cookie;
-	flow->has_data |= drop->proto == TCP && drop->flags && !(drop->flags & (SYN | RST));
+	flow->has_data |=
+		drop->proto == TCP && drop->flags && !(drop->flags & SYN) && drop->bytes > DATA_BYTES * drop->packets;
 	memcpy(flow->dev, drop->dev, sizeof(flow->dev));
 	snprintf(flow->reason, sizeof(flow->reason), "%s", drop->reason ?: drop->place ?: "");
 }
@@ -219,6 +236,10 @@ static void sample_address(struct state *state, const struct address_record *add
 	bool *slot = map_put(&state->here, &address->laddr, NULL);
 
 	(void)slot;
+	if (state->networks.count < NETWORKS_MAX)
+		vec_push(&state->networks,
+			 (struct prefix){address->laddr,
+					 (uint8_t)(address->prefix + (broadcast.family == ADDR_V4 ? 96 : 0))});
 	if (broadcast.family != ADDR_V4 || address->prefix > 30)
 		return;
 	for (unsigned bit = address->prefix; bit < 32; bit++)
@@ -259,6 +280,8 @@ static void sample_rest(struct state *state, const struct snapshot *snapshot)
 	snapshot_each(snapshot, counter_type, struct counter_record, counter)
 		if (strcmp(counter->counter, "IpExtInNoRoutes") == 0)
 			sample_series(&state->no_routes, counter->value);
+		else if (strcmp(counter->counter, "IcmpOutDestUnreachs") == 0)
+			sample_series(&state->unreachables, counter->value);
 }
 
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
@@ -330,7 +353,8 @@ static uint64_t flow_from_ns(const struct window *window, const struct flow_trac
 	uint64_t oldest = 0, begin = window->start_ns - min_of(window->start_ns, (KEEP - 1) * window->span_ns);
 
 	for (unsigned i = 0; i < KEEP; i++)
-		oldest = flow->moved_ns[i] ?: oldest;
+		if (flow->moved_ns[i])
+			oldest = flow->moved_ns[i];
 	return flow->first_ns >= begin ? min_of(flow->first_ns, oldest) : oldest;
 }
 
@@ -385,6 +409,27 @@ static bool is_here(const struct state *state, const struct addr *a)
 	if (map_get(&state->here, a))
 		return true;
 	return a->family == ADDR_V4 ? a->bytes[12] == 127 : memcmp(a->bytes, loopback, sizeof(loopback)) == 0;
+}
+
+/* RFC 1918, RFC 6598, RFC 4193 and link-local. */
+static bool is_private(const struct addr *a)
+{
+	const uint8_t *b = a->bytes + 12;
+
+	if (a->family != ADDR_V4)
+		return (a->bytes[0] & 0xfe) == 0xfc || (a->bytes[0] == 0xfe && (a->bytes[1] & 0xc0) == 0x80);
+	return b[0] == 10 || (b[0] == 172 && (b[1] & 0xf0) == 16) || (b[0] == 192 && b[1] == 168) ||
+	       (b[0] == 100 && (b[1] & 0xc0) == 64) || (b[0] == 169 && b[1] == 254);
+}
+
+static bool is_near(const struct state *state, const struct addr *a)
+{
+	if (is_private(a) || is_here(state, a))
+		return true;
+	vec_each(&state->networks, network)
+		if (network->addr.family == a->family && prefix_contains(network, a))
+			return true;
+	return false;
 }
 
 static struct flow_key tuple_of(const struct addr *laddr, uint16_t lport, const struct addr *raddr, uint16_t rport)
@@ -469,7 +514,7 @@ static void relate(struct judgement *j, struct module *module, const struct drop
 
 	if (m->drop_tc > 0 && m->drop_dev[0])
 		module->related[MODULE_FILTER] = named(j->graph, MODULE_FILTER, m->drop_dev);
-	else if (m->drop_firewall > 0 || m->drop_conntrack > 0 || m->drop_invalid > 0)
+	else if (m->drop_firewall > 0 || m->drop_reject > 0 || m->drop_conntrack > 0 || m->drop_invalid > 0)
 		module->related[MODULE_FILTER] =
 			graph_module(j->graph, MODULE_FILTER, "filter:netfilter", "the firewall of this host");
 	if (m->drop_qdisc > 0 && m->drop_dev[0])
@@ -495,18 +540,31 @@ static void relate(struct judgement *j, struct module *module, const struct drop
 			graph_add_edge(module, module->related[kind]);
 }
 
-/* NETFILTER_DROP is also what a full conntrack table does, and a rule about invalid packets. */
-static void split_firewall(const struct judgement *j, struct dropped_measures *m)
+/* The answer that a rule gives in the name of the other end is seen on the wire or counted as ICMP. */
+static bool is_reject(const struct judgement *j, const struct module *module, const struct dropped_measures *m)
+{
+	const struct module *peer = module->related[MODULE_PEER];
+	const struct drop_rules *rules = &j->state->rules;
+
+	if (peer && peer->measures.peer && peer->measures.peer->refused_here > 0)
+		return true;
+	return rules->rejects && (!rules->drops || series_sum(&j->state->unreachables) >= m->drop_firewall);
+}
+
+/* NETFILTER_DROP is also what a full conntrack table does, a rule that rejects, and one about invalid packets. */
+static void split_firewall(const struct judgement *j, const struct module *module, struct dropped_measures *m)
 {
 	uint64_t invalid = series_sum(&j->state->invalid);
 
 	if (m->drop_firewall == 0)
 		return;
-	if (series_sum(&j->state->full) * 2 >= m->drop_firewall)
+	if (is_reject(j, module, m))
+		m->drop_reject = m->drop_firewall;
+	else if (series_sum(&j->state->full) * 2 >= m->drop_firewall)
 		m->drop_conntrack = m->drop_firewall;
 	else if (invalid >= m->drop_firewall && invalid <= j->all_firewall + j->all_firewall / 4 + 2)
 		m->drop_invalid = m->drop_firewall;
-	if (m->drop_conntrack || m->drop_invalid)
+	if (m->drop_reject || m->drop_conntrack || m->drop_invalid)
 		m->drop_firewall = 0;
 }
 
@@ -538,8 +596,10 @@ static void set_words(const struct judgement *j, struct dropped_measures *m, con
 {
 	bool leaves = flow->key.dir == DROP_TX;
 
-	m->drop_source = leaves ? flow->key.laddr : flow->key.raddr;
-	m->drop_target = leaves ? flow->key.raddr : flow->key.laddr;
+	if (flow->key.laddr.family != ADDR_UNKNOWN) {
+		m->drop_source = leaves ? flow->key.laddr : flow->key.raddr;
+		m->drop_target = leaves ? flow->key.raddr : flow->key.laddr;
+	}
 	memcpy(m->drop_reason, flow->reason, sizeof(m->drop_reason));
 	memcpy(m->drop_dev, flow->dev, sizeof(m->drop_dev));
 	drop_rules_name(&j->state->rules, max_of(m->drop_firewall, class_sum(flow, DROP_FIREWALL)), j->all_firewall,
@@ -571,6 +631,10 @@ static void blame_conn(struct judgement *j, struct module *conn, const struct fl
 	for (unsigned class = 0; class < DROP_CLASSES; class ++) {
 		counts[class] = class_sum(flow, (enum drop_class) class);
 		m->drop_window += flow->moved[0][class];
+	}
+	if (before == 0) {
+		m->drop_source = conn->measures.conn->laddr;
+		m->drop_target = conn->measures.conn->raddr;
 	}
 	m->drop_established = conn->measures.conn->state != SOCKET_SYN_SENT;
 	m->drop_explains |= explains(conn->measures.conn, flow);
@@ -726,6 +790,7 @@ static void blame_groups(struct judgement *j)
 		m->drop_span_ns = max_of(m->drop_span_ns, group->last_ns - group->from_ns);
 		m->drop_established |= group->has_data;
 		m->drop_retried |= is_retried(group);
+		m->drop_near |= is_near(j->state, &((const struct group_key *)key)->from);
 		m->drop_sources++;
 		if (m->drop_count - before >= before)
 			set_words(j, m, group->most);
@@ -761,7 +826,7 @@ static void judge(struct judgement *j)
 
 		if (conn)
 			blame_conn(j, conn, flow);
-		else if (flow_sum(flow) > 0)
+		else if (flow_sum(flow) > 0 && flow->key.laddr.family != ADDR_UNKNOWN)
 			add_to_group(j, flow);
 	}
 	count_services(j);
@@ -787,7 +852,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		judge(&j);
 		for (size_t i = 0, count = graph->modules.count; i < count; i++)
 			if (graph->modules.items[i]->measures.dropped) {
-				split_firewall(&j, measures_of(&j, graph->modules.items[i]));
+				split_firewall(&j, graph->modules.items[i], measures_of(&j, graph->modules.items[i]));
 				relate(&j, graph->modules.items[i], graph->modules.items[i]->measures.dropped);
 			}
 	}
@@ -796,8 +861,10 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	series_age(&state->full);
 	series_age(&state->invalid);
 	series_age(&state->no_routes);
+	series_age(&state->unreachables);
 	drop_rules_age(&state->rules);
 	map_done(&state->here);
+	state->networks.count = 0;
 	map_done(&state->neighbours);
 	map_done(&state->qdiscs);
 }
@@ -808,6 +875,7 @@ static void release(void *data)
 
 	map_done(&state->flows);
 	map_done(&state->here);
+	vec_done(&state->networks);
 	map_done(&state->neighbours);
 	map_done(&state->qdiscs);
 	drop_rules_done(&state->rules);

@@ -10,12 +10,13 @@ struct dropped_measures {
 	uint64_t drop_count;  /* all of the classes below */
 	uint64_t drop_window; /* the same, in this window alone */
 	uint64_t drop_span_ns;
-	uint64_t drop_firewall, drop_conntrack, drop_invalid;
+	uint64_t drop_firewall, drop_reject, drop_conntrack, drop_invalid;
 	uint64_t drop_tc, drop_qdisc, drop_rp_filter;
 	uint64_t drop_neigh, drop_route, drop_blackhole, drop_too_big;
 	uint64_t drop_buffer, drop_memory, drop_accept, drop_damaged;
 	bool drop_established; /* not only the first packets of connections */
 	bool drop_retried;     /* again and again, to one service */
+	bool drop_near;        /* the sender is no stranger by its address: this network, a private one, this host */
 	bool drop_explains;    /* as much as the connection retransmits, or what is missing in its input */
 	uint64_t drop_sources; /* of a listener or UDP socket: remote hosts whose packets are dropped */
 	struct addr drop_source;

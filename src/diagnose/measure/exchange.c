@@ -11,14 +11,15 @@
 
 #include "base/clock.h"
 #include "diagnose/graph/window.h"
+#include "diagnose/measure/app.h"
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/exchange.h"
 #include "diagnose/measure/service.h"
-#include "event/tcp/tcp.h"
 #include "probe/asking.h"
 #include "probe/keepalive.h"
 #include "probe/unanswered_tally.h"
 #include "snapshot/core/delta.h"
+#include "snapshot/proc/process.h"
 #include "snapshot/socket/socket.h"
 
 #define E struct exchange_measures
@@ -54,6 +55,12 @@ static const struct field exchange_fields[] = {
 	FIELD(E, asking_share, RATIO, "samples of this run in which a request waited for a reply", .unit = "%"),
 	FIELD(E, quick, COUNT, "replies on it within 0.5 s in this run"),
 	FIELD(E, slow, COUNT, "replies on it after 0.5 to 10 s and 10 minimum RTTs or more in this run"),
+	FIELD(E, late, COUNT, "replies on it after 0.2 s and 10 minimum RTTs or more in this run"),
+	FIELD(E, late_ns, DURATION, "mean of these"),
+	FIELD(E, past_exchange_ns, DURATION,
+	      "mean time of a request and its reply before the run, at most: the age of the program divided by their "
+	      "number"),
+	FIELD(E, late_times, RATIO, "late_ns as a multiple of that"),
 	FIELD(E, service_quick, COUNT, "replies of its service, on all connections to it, within 0.5 s in this run"),
 	FIELD(E, service_slow, COUNT, "waits of 0.5 to 10 s for a reply of its service that ended in this run"),
 	FIELD(E, service_slow_ns, DURATION, "mean of these"),
@@ -81,6 +88,9 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 #define SAME_REQUEST_NS (50 * NSEC_PER_MSEC)
 /* A reply that took fewer RTTs is the path's. */
 #define SLOW_RTTS 10
+#define LATE_NS   (200 * NSEC_PER_MSEC)
+/* With fewer exchanges before the run there is no mean. */
+#define PAST_ENOUGH 20
 
 /* As much as is needed of a connection, of which there may be very many. */
 struct counts {
@@ -102,7 +112,8 @@ struct exchange_track {
 	uint64_t seen_ns, asked_ns; /* its time, and that of the request that waited then; 0: none */
 	uint64_t least_ns;          /* that is slow for its RTT */
 	/* Of the whole look. */
-	uint64_t exchanges, slow, samples_ever, asking;
+	uint64_t exchanges, slow, late, late_sum_ns, samples_ever, asking;
+	uint64_t first_ns, before; /* when it was first seen, and exchanges until then */
 	/* Of earlier windows. */
 	uint64_t answers_base, given_base;
 	double bare_acks_base;
@@ -113,6 +124,7 @@ struct state {
 	struct map ports;  /* port -> nothing: a program listens there */
 	struct map asked;  /* cookie -> struct keepalive_record, of the last sample */
 	struct map asking; /* cookie -> struct asking_record, of this sample */
+	struct map births; /* pid -> uint64_t: start of the process, since boot */
 	struct services services;
 	uint64_t sample;
 };
@@ -121,6 +133,7 @@ static const struct state initial = {
 	.tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct exchange_track), 1000000),
 	.ports = MAP_INIT(sizeof(uint16_t), sizeof(uint8_t), 65536),
 	.asked = MAP_INIT(sizeof(uint64_t), sizeof(struct keepalive_record), 10000),
+	.births = MAP_INIT(sizeof(uint32_t), sizeof(uint64_t), 1000000),
 	.asking = MAP_INIT(sizeof(uint64_t), sizeof(struct asking_record), 100000),
 };
 
@@ -261,6 +274,14 @@ static void note_sample(struct state *state, struct window *window, struct excha
 	sample.ended_ns = ended_wait(x, t, sample.answers, asked_ns);
 	x->exchanges += sample.exchanges;
 	x->slow += sample.ended_ns >= SERVICE_SLOW_NS && sample.ended_ns <= SERVICE_LONG_NS;
+	if (sample.ended_ns >= LATE_NS) {
+		x->late++;
+		x->late_sum_ns += sample.ended_ns;
+	}
+	if (x->samples_ever == 0) {
+		x->first_ns = x->now_ns;
+		x->before = exchanges_since(x, &(struct counts){});
+	}
 	x->samples_ever++;
 	x->asking += asked_ns != 0;
 	x->sample = state->sample;
@@ -295,12 +316,23 @@ static void note_unanswered(struct state *state, const struct snapshot *snapshot
 	snapshot_each(snapshot, unanswered_type, struct unanswered_record, record) {
 		struct service service;
 
-		if (record->role != TCP_ROLE_CLIENT)
+		if (record->serves)
 			continue;
 		memset(&service, 0, sizeof(service));
 		service.addr = record->service;
 		service.port = record->service_port;
 		services_note_unanswered(&state->services, &service, record->requests, record->mean_ns);
+	}
+}
+
+static void note_births(struct state *state, const struct snapshot *snapshot)
+{
+	map_done(&state->births);
+	snapshot_each(snapshot, process_type, struct process_record, process) {
+		uint64_t *start_ns = map_put(&state->births, &process->pid, NULL);
+
+		if (start_ns)
+			*start_ns = process->start_ns;
 	}
 }
 
@@ -329,6 +361,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			*asked = *record;
 	}
 	note_asking(state, snapshot);
+	note_births(state, snapshot);
 	note_listeners(state, snapshot);
 	snapshot_each(snapshot, socket_type, struct socket_record, s) {
 		const struct tcp_record *t = socket_tcp(snapshot, s);
@@ -376,6 +409,34 @@ static bool has_fallen_silent(const struct conn_measures *own)
 	       own->best_receive_rate != UINT64_MAX && own->best_receive_rate > STREAM_RATE &&
 	       own->receive_gap_ns != UINT64_MAX && own->receive_gap_ns > STREAM_GAP_NS &&
 	       own->receive_gap_base_ns < STREAM_GAP_NS;
+}
+
+/*
+ * A connection is not older than its program. What counts as several exchanges in this run (long messages) counts so
+ * before.
+ */
+static uint64_t past_exchange(const struct state *state, const struct exchange_track *x, const struct module *app)
+{
+	const uint64_t *start_ns = app && app->measures.app ? map_get(&state->births, &app->measures.app->pid) : NULL;
+	uint64_t each = max_of(x->exchanges / max_of(x->late, UINT64_C(1)), UINT64_C(1));
+
+	if (!start_ns || *start_ns >= x->first_ns || x->before < PAST_ENOUGH * each)
+		return UINT64_MAX;
+	return (x->first_ns - *start_ns) / (x->before / each);
+}
+
+static void measure_late(const struct state *state, const struct exchange_track *x, const struct module *conn,
+			 struct exchange_measures *m)
+{
+	m->asking_share = (double)x->asking / (double)x->samples_ever;
+	m->quick = x->exchanges - min_of(x->slow, x->exchanges);
+	m->slow = x->slow;
+	m->late = x->late;
+	m->late_ns = x->late ? x->late_sum_ns / x->late : UINT64_MAX;
+	m->past_exchange_ns = past_exchange(state, x, conn->related[MODULE_APP]);
+	m->late_times = x->late && m->past_exchange_ns != UINT64_MAX
+				? (double)m->late_ns / (double)max_of(m->past_exchange_ns, UINT64_C(1))
+				: NAN;
 }
 
 static void measure(struct exchange_track *x, struct exchange_measures *m)
@@ -524,9 +585,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->unread_ns = x->unread_ns;
 		m->unaccepted = x->serves && (*module)->inode == 0;
 		services_measure(&state->services, &x->service, m);
-		m->asking_share = (double)x->asking / (double)x->samples_ever;
-		m->quick = x->exchanges - min_of(x->slow, x->exchanges);
-		m->slow = x->slow;
+		measure_late(state, x, *module, m);
 		measure_asked(state, own->cookie, m);
 		(*module)->measures.exchange = m;
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
@@ -547,13 +606,15 @@ static void release(void *data)
 	map_done(&((struct state *)data)->ports);
 	map_done(&((struct state *)data)->asked);
 	map_done(&((struct state *)data)->asking);
+	map_done(&((struct state *)data)->births);
 	services_done(&((struct state *)data)->services);
 }
 
 static const struct measurer exchange_measurer = {
 	.name = "exchange",
 	.stage = MEASURE_PATH,
-	.needs = MEASURER_NEEDS(&socket_type, &tcp_type, &keepalive_type, &asking_type, &unanswered_type),
+	.needs =
+		MEASURER_NEEDS(&socket_type, &tcp_type, &keepalive_type, &asking_type, &unanswered_type, &process_type),
 	.state_size = sizeof(struct state),
 	.initial = &initial,
 	.sample = sample,

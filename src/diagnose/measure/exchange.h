@@ -24,7 +24,8 @@ struct exchange_measures {
 	uint64_t service_base, service_wait_base_ns;
 	double service_share;
 	double asking_share;
-	uint64_t slow, quick;
+	uint64_t slow, quick, late, late_ns, past_exchange_ns;
+	double late_times;
 	uint64_t service_quick, service_slow, service_slow_ns, service_waits, service_lengthy;
 	uint64_t service_unanswered, service_unanswered_ns;
 	uint64_t asked, unanswered, forbidden;

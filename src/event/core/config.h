@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 #define EVENT_TERMS_MAX 16
-#define EVENT_KEYS_MAX  6
+#define EVENT_KEYS_MAX  10
 /* Enough for six addresses with their families. */
 #define EVENT_KEY_WORDS 18
 #define EVENT_SLOTS_MAX 66

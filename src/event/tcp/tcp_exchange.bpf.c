@@ -4,8 +4,8 @@
  * first byte of the server after it is the answer. Data of the server without a request is none.
  *
  * One program run per received segment is all that a request costs: the time of what was sent since the last segment is
- * in the socket. tcp_clock_cache is the clock at TCP's last activity, first_tx_mstamp the time of the first segment sent
- * when nothing was in flight.
+ * in the socket. tcp_clock_cache is the clock at TCP's last activity, first_tx_mstamp the time of the first segment
+ * sent when nothing was in flight.
  */
 #define EVENT_IS_FREQUENT
 #include "event/tcp/tcp_exchange.h"
