@@ -132,9 +132,12 @@ static uint32_t add_lines(const struct time_record *program, bool all, struct ti
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < program->shares.count; i++) {
+		struct time_line *line = &lines[count];
+
 		if (!all && i > 0 && shares[i].share < SHARE_MIN)
 			continue;
-		lines[count++] = (struct time_line){
+		count++;
+		*line = (struct time_line){
 			.program = shares[i].program,
 			.share = shares[i].share,
 			.what = shares[i].what,
