@@ -171,7 +171,8 @@ static __always_inline struct sock *set_poll(struct blocking_key *key, struct ta
 		__u8 one;
 		int rank;
 
-		if (bpf_probe_read_user(&polled, sizeof(polled), (const struct pollfd_user *)from + i) < 0 || polled.fd < 0)
+		if (bpf_probe_read_user(&polled, sizeof(polled), (const struct pollfd_user *)from + i) < 0 ||
+		    polled.fd < 0)
 			continue;
 		file = file_of(task, polled.fd);
 		sk = file ? sock_of(file) : NULL;
@@ -439,9 +440,9 @@ static __always_inline struct blocking_thread *new_thread(struct task_struct *ta
 static __always_inline __u64 move_on(struct blocking_thread *thread, struct task_struct *task, __u32 skipped)
 {
 	struct task_struct___delay *delayed = (void *)task;
-	__u64 now_ns = bpf_ktime_get_ns(), run_ns = task->se.sum_exec_runtime,
-	      delay_ns = delayed->sched_info.run_delay, runs = delayed->sched_info.pcount,
-	      busy_ns = (run_ns - thread->run_ns) + (delay_ns - thread->delay_ns), off_ns = now_ns - thread->out_ns;
+	__u64 now_ns = bpf_ktime_get_ns(), run_ns = task->se.sum_exec_runtime, delay_ns = delayed->sched_info.run_delay,
+	      runs = delayed->sched_info.pcount, busy_ns = (run_ns - thread->run_ns) + (delay_ns - thread->delay_ns),
+	      off_ns = now_ns - thread->out_ns;
 
 	if (thread->blocked && runs - thread->runs == 1 + skipped && off_ns > busy_ns) {
 		thread->sum.ns += off_ns - busy_ns;
@@ -490,7 +491,8 @@ int BPF_PROG(blocking_switch, bool preempt, struct task_struct *prev)
 	since_ns = move_on(thread, prev, skipped);
 	thread->blocked = state != 0 && !(state & TASK_DEAD);
 	thread->skipped = 0;
-	if (thread->blocked && set_what(thread, prev, state, regs, skipped) && since_ns < BLOCKING_OFTEN_NS * (1 + skipped))
+	if (thread->blocked && set_what(thread, prev, state, regs, skipped) &&
+	    since_ns < BLOCKING_OFTEN_NS * (1 + skipped))
 		thread->skipped = BLOCKING_SKIP_MAX;
 	*skip = (struct blocking_skip){
 		.argument = first_argument(regs), .tid = tid, .call = (__u16)call_of(regs), .left = thread->skipped};

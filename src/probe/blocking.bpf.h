@@ -48,17 +48,17 @@ struct blocking_sum {
 
 /* One thread, as of its last switch to another. */
 struct blocking_thread {
-	__u64 out_ns;            /* CLOCK_MONOTONIC */
-	__u64 run_ns, delay_ns;  /* as in /proc/TID/schedstat */
-	__u64 runs;              /* times on a CPU, from there as well */
-	__u64 file, sk;          /* that key was made from; 0: it must be made again */
-	__u64 pending_ns;        /* of a wait that goes on: several calls may wait for one answer */
-	__u32 ports;             /* of sk */
-	__u32 mark;              /* changes when something was received; 0: each call is a wait of its own */
+	__u64 out_ns;           /* CLOCK_MONOTONIC */
+	__u64 run_ns, delay_ns; /* as in /proc/TID/schedstat */
+	__u64 runs;             /* times on a CPU, from there as well */
+	__u64 file, sk;         /* that key was made from; 0: it must be made again */
+	__u64 pending_ns;       /* of a wait that goes on: several calls may wait for one answer */
+	__u32 ports;            /* of sk */
+	__u32 mark;             /* changes when something was received; 0: each call is a wait of its own */
 	__u16 call;
 	__u8 blocked;
-	__u8 skipped;            /* how often it need not be looked at */
-	__u8 partial;            /* the wait began before it was looked at */
+	__u8 skipped; /* how often it need not be looked at */
+	__u8 partial; /* the wait began before it was looked at */
 	__u8 zero[3];
 	struct blocking_key key; /* what it blocks in */
 	struct blocking_sum sum; /* of key, since it is this one */
@@ -75,9 +75,9 @@ struct blocking_skip {
 	__u8 left, all; /* times to skip; whatever the call is */
 };
 
-#define BLOCKING_SKIPS     1024 /* by the lower bits of the number of the thread */
-#define BLOCKING_SKIP_MAX  32
-#define BLOCKING_OFTEN_NS  100000
+#define BLOCKING_SKIPS    1024 /* by the lower bits of the number of the thread */
+#define BLOCKING_SKIP_MAX 32
+#define BLOCKING_OFTEN_NS 100000
 
 /* A question: the last data on the connection was sent by this program; or it connects. */
 struct blocking_question {

@@ -51,13 +51,13 @@ static const struct {
 	const char *name;
 	uint8_t what;
 } calls[] = {
-	{"read", BLOCKING_RECEIVE},      {"readv", BLOCKING_RECEIVE},      {"recvfrom", BLOCKING_RECEIVE},
-	{"recvmsg", BLOCKING_RECEIVE},   {"recvmmsg", BLOCKING_RECEIVE},   {"splice", BLOCKING_RECEIVE},
-	{"write", BLOCKING_SEND},        {"writev", BLOCKING_SEND},        {"sendto", BLOCKING_SEND},
-	{"sendmsg", BLOCKING_SEND},      {"sendmmsg", BLOCKING_SEND},      {"sendfile", BLOCKING_SEND},
-	{"connect", BLOCKING_CONNECT},   {"accept", BLOCKING_ACCEPT},      {"accept4", BLOCKING_ACCEPT},
-	{"poll", BLOCKING_LIST},         {"ppoll", BLOCKING_LIST},         {"select", BLOCKING_POLL},
-	{"pselect6", BLOCKING_POLL},     {"epoll_wait", BLOCKING_POLL},    {"epoll_pwait", BLOCKING_POLL},
+	{"read", BLOCKING_RECEIVE},      {"readv", BLOCKING_RECEIVE},       {"recvfrom", BLOCKING_RECEIVE},
+	{"recvmsg", BLOCKING_RECEIVE},   {"recvmmsg", BLOCKING_RECEIVE},    {"splice", BLOCKING_RECEIVE},
+	{"write", BLOCKING_SEND},        {"writev", BLOCKING_SEND},         {"sendto", BLOCKING_SEND},
+	{"sendmsg", BLOCKING_SEND},      {"sendmmsg", BLOCKING_SEND},       {"sendfile", BLOCKING_SEND},
+	{"connect", BLOCKING_CONNECT},   {"accept", BLOCKING_ACCEPT},       {"accept4", BLOCKING_ACCEPT},
+	{"poll", BLOCKING_LIST},         {"ppoll", BLOCKING_LIST},          {"select", BLOCKING_POLL},
+	{"pselect6", BLOCKING_POLL},     {"epoll_wait", BLOCKING_POLL},     {"epoll_pwait", BLOCKING_POLL},
 	{"epoll_pwait2", BLOCKING_POLL}, {"io_uring_enter", BLOCKING_POLL},
 };
 
@@ -90,20 +90,20 @@ struct state {
 	int programs_fd, threads_fd, sums_fd;
 	uint64_t *listening, *lost;
 	struct blocking_skip *skips;
-	bool asks;   /* questions are traced */
-	struct bpf_link *link; /* to context switches; NULL: not now */
-	bool partly;           /* not all the time */
+	bool asks;                      /* questions are traced */
+	struct bpf_link *link;          /* to context switches; NULL: not now */
+	bool partly;                    /* not all the time */
 	uint64_t switches, switches_ns; /* of the host, up to the sample before */
 	double credit;                  /* context switches that may be looked at */
-	bool silent; /* they cannot be */
-	uint64_t lost_before; /* reported already */
-	uint64_t refused;     /* programs beyond the room for them */
-	struct map programs; /* pid -> uint8_t: is watched */
-	struct map known;    /* tid -> uint8_t: was entered */
-	struct map rows;     /* struct blocking_key -> struct blocking_sum, of this sample; of estimates of all */
-	struct map sampled;  /* tid -> struct sampled */
-	struct map alive;    /* tid -> position in the table of threads, of this sample */
-	struct map sockets;  /* struct holder -> position in the table of sockets, of this sample */
+	bool silent;                    /* they cannot be */
+	uint64_t lost_before;           /* reported already */
+	uint64_t refused;               /* programs beyond the room for them */
+	struct map programs;            /* pid -> uint8_t: is watched */
+	struct map known;               /* tid -> uint8_t: was entered */
+	struct map rows;    /* struct blocking_key -> struct blocking_sum, of this sample; of estimates of all */
+	struct map sampled; /* tid -> struct sampled */
+	struct map alive;   /* tid -> position in the table of threads, of this sample */
+	struct map sockets; /* struct holder -> position in the table of sockets, of this sample */
 	uint8_t kinds[BLOCKING_CALLS];
 };
 

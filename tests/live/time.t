@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Where the time of programs goes, beside their own clocks: all of them at once, in one namespace.
 # timeout: 120
+# shellcheck disable=SC2154 # start() sets them
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 curl
@@ -80,13 +81,15 @@ def shares(name):
         found[share["what"]] = found.get(share["what"], 0) + share["share"]
     return found
 
+# On a host with very many context switches only a part of them is looked at (docs/diagnosis.md).
 def near(name, parts):
+    by = 0.25 if programs.get("app:" + pids[name], {"estimate": True})["estimate"] else 0.05
     own = json.loads(subprocess.check_output(
         [sys.executable, load, "shares", f"{room}/{name}.log", str(start), str(end)]))
     seen = shares(name)
     for part in parts:
-        result(abs(seen.get(part, 0) - own.get(part, 0)) <= 0.05, f"{name}: {part} within 5 points of its own clock",
-               f"own {own}; seen {seen}")
+        result(abs(seen.get(part, 0) - own.get(part, 0)) <= by,
+               f"{name}: {part} within {by * 100:.0f} points of its own clock", f"own {own}; seen {seen}")
 
 def on(name, what):
     return {s["on"] for s in programs.get("app:" + pids[name], {"shares": []})["shares"] if s["what"] == what}
@@ -112,11 +115,12 @@ waits("curl", "answer", "peer:127.0.0.1:7005")
 answer = [s for s in programs["app:" + pids["curl"]]["shares"] if s["what"] == "answer"][0]
 result(answer["p50_ns"] is not None and 1.9e9 <= answer["p50_ns"] <= 3.5e9, "curl: two seconds an answer", answer)
 result(answer["rtt_ns"] is not None and answer["rtt_ns"] < 1e8, "curl: the RTT stands beside it", answer)
-result(not any(p["estimate"] for p in report["time"]), "nothing is an estimate")
+result(len({p["estimate"] for p in report["time"]}) == 1, "all shares are exact, or all are estimates")
 result(isinstance(report["not_seen"], list) and report["baseline_s"] == 0, "what was not seen, and no baseline")
 END
 python3 "$room/check.py" "$room" "$load" "mixed=$pid_mixed" "polling=$pid_polling" "pool=$pid_pool" "idle=$pid_idle" \
-	"sending=$pid_sending" "connecting=$pid_connecting" "resolving=$pid_resolving" "curl=$pid_curl" >"$room/check.out" 2>&1
+	"sending=$pid_sending" "connecting=$pid_connecting" "resolving=$pid_resolving" "curl=$pid_curl" \
+	>"$room/check.out" 2>&1
 while IFS= read -r line; do
 	case $line in
 	'ok '*) pass "${line#* - }" ;;
@@ -133,7 +137,8 @@ is "$(tail -n 1 "$room/replay.json" | from_json 'len(j["time"]) > 5 and j["time"
 
 # One program: the answer comes first.
 "$nest" diagnose -N "$net" -p "$pid_pool" --past none >"$room/text.out" 2>/dev/null
-like "$(cat "$room/text.out")" "python3 \($pid_pool\) spends [0-9.]+ % waiting for (127.0.0.1:7002|a CPU)" 'the headline says whom it waits for'
+like "$(cat "$room/text.out")" "python3 \($pid_pool\) spends [0-9.]+ % waiting for (127.0.0.1:7002|a CPU)" \
+	'the headline says whom it waits for'
 
 # Without privilege: an estimate, and it says so.
 bg nsenter --net="/run/netns/$net" -- setpriv --reuid 65534 --regid 65534 --clear-groups python3 -c '

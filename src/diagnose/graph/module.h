@@ -77,20 +77,20 @@ struct module {
 	enum activity activity;
 	struct module_measures measures;
 	struct module
-		*related[MODULE_KINDS];  /* its application, its path ...; itself at its own kind; NULL = none known */
-	struct module *other_end;        /* of a connection, where this host has that as well */
-	uint64_t inode;                  /* of a socket, to find its owner; 0 = none */
-	bool hidden;                     /* outside of the selection (selection.h) */
+		*related[MODULE_KINDS]; /* its application, its path ...; itself at its own kind; NULL = none known */
+	struct module *other_end;       /* of a connection, where this host has that as well */
+	uint64_t inode;                 /* of a socket, to find its owner; 0 = none */
+	bool hidden;                    /* outside of the selection (selection.h) */
 	const struct time_history *time_history; /* of an application (time_use.h); NULL = unknown */
-	VEC(struct module *) depends_on; /* the edges down */
-	VEC(struct module *) needed_by;  /* the same edges, up */
+	VEC(struct module *) depends_on;         /* the edges down */
+	VEC(struct module *) needed_by;          /* the same edges, up */
 };
 
 struct graph {
 	uint64_t start_ns; /* CLOCK_REALTIME */
 	uint64_t window_ns;
 	uint64_t netns;
-	uint64_t lost; /* records that could not be taken */
+	uint64_t lost;      /* records that could not be taken */
 	struct list unseen; /* unseen_record (unseen.h): what could not be looked at */
 	VEC(struct module *) modules;
 	struct map by_id;   /* id -> struct module * */

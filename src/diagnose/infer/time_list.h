@@ -12,7 +12,7 @@ struct share_record {
 	uint64_t p50_ns, max_ns;
 	uint64_t rtt_ns;
 	/* For the text only: */
-	const char *program;  /* name of the module */
+	const char *program; /* name of the module */
 	const char *on_name;
 	bool estimate;
 };

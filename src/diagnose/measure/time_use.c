@@ -186,12 +186,12 @@ struct service_key {
 struct service_facts {
 	const char *peer; /* id of the module */
 	uint64_t received_bytes, sent_bytes;
-	double rwnd, busy;  /* sums of shares */
-	double unsettled;   /* share in which data was unacknowledged, of one that retransmits */
-	bool out_of_order;  /* segments arrived after a loss */
-	bool unreplied;     /* the whole window */
-	bool unheard;       /* of one connection, what was last was sent, not received */
-	double reply_wait;  /* share of samples */
+	double rwnd, busy; /* sums of shares */
+	double unsettled;  /* share in which data was unacknowledged, of one that retransmits */
+	bool out_of_order; /* segments arrived after a loss */
+	bool unreplied;    /* the whole window */
+	bool unheard;      /* of one connection, what was last was sent, not received */
+	double reply_wait; /* share of samples */
 	bool connects;
 	uint64_t rtt_ns;
 };
@@ -484,7 +484,8 @@ struct thread_use {
 
 static void put_cpu(struct time_use *use, enum time_what what, double share)
 {
-	add_share(use, &(struct time_share){.what = what, .share = share, .p50_ns = UINT64_MAX, .rtt_ns = UINT64_MAX}, 1);
+	add_share(use, &(struct time_share){.what = what, .share = share, .p50_ns = UINT64_MAX, .rtt_ns = UINT64_MAX},
+		  1);
 }
 
 /*

@@ -167,7 +167,7 @@ static void print_unseen(const struct diagnosis_record *record, struct out *out)
 	_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
 
 	for (uint32_t i = 0; i < record->not_seen.count; i++)
-		buf_add_format(&text, "%s%s: %s", i ? "; " : "Not seen: ", items[i].what, items[i].lost);
+		buf_add_format(&text, "%s%s (%s)", i ? "; " : "Not seen: ", items[i].lost, items[i].why);
 	if (record->not_seen.count)
 		add_line(out, buf_text(&text));
 }

@@ -22,14 +22,10 @@ struct time_line {
 
 #define L struct time_line
 static const struct field line_fields[] = {
-	FIELD(L, program, TEXT, "program"),
-	FIELD(L, share, RATIO, "share of its time", .unit = "%"),
-	FIELD(L, what, TEXT, "what it did"),
-	FIELD(L, on, TEXT, "whom it waited for"),
-	FIELD(L, count, COUNT, "number of waits"),
-	FIELD(L, p50_ns, DURATION, "median"),
-	FIELD(L, max_ns, DURATION, "longest"),
-	FIELD(L, rtt_ns, DURATION, "minimum RTT"),
+	FIELD(L, program, TEXT, "program"),        FIELD(L, share, RATIO, "share of its time", .unit = "%"),
+	FIELD(L, what, TEXT, "what it did"),       FIELD(L, on, TEXT, "whom it waited for"),
+	FIELD(L, count, COUNT, "number of waits"), FIELD(L, p50_ns, DURATION, "median"),
+	FIELD(L, max_ns, DURATION, "longest"),     FIELD(L, rtt_ns, DURATION, "minimum RTT"),
 };
 #undef L
 static const struct record_type line_type = {.name = "time line",
@@ -136,9 +132,12 @@ static uint32_t add_lines(const struct time_record *program, bool all, struct ti
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < program->shares.count; i++) {
+		struct time_line *line = &lines[count];
+
 		if (!all && i > 0 && shares[i].share < SHARE_MIN)
 			continue;
-		lines[count++] = (struct time_line){
+		count++;
+		*line = (struct time_line){
 			.program = shares[i].program,
 			.share = shares[i].share,
 			.what = shares[i].what,
