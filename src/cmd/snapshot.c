@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest snapshot: marks a moment in the recordings that are going on. */
+/* nest snapshot: marks a moment in the running recordings. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

@@ -46,7 +46,7 @@ static void closing(struct run_diagnosis *live, struct buf *more)
 	size_t count = stall_log_count(live->context);
 
 	if (count > 0)
-		buf_add_format(more, "%zu %s still going on", count, count == 1 ? "stall is" : "stalls are");
+		buf_add_format(more, "%zu ongoing stall%s", count, count == 1 ? "" : "s");
 }
 
 static int run(const void *data)
