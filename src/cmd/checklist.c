@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest checklist: ten steps from the usual figures to the inside of the stack, with findings and what to run next. */
+/* nest checklist: network troubleshooting in ten steps, from broad to narrow, with findings and what to run next. */
 #include <errno.h>
 #include <string.h>
 
@@ -257,7 +257,7 @@ static const char *const examples[] = {
 
 static const struct command checklist_command = {
 	.name = "checklist",
-	.summary = "ten steps from the usual figures to the inside of the stack",
+	.summary = "network troubleshooting in ten steps, from broad to narrow",
 	.description =
 		"Observes for 3 s, then goes through the steps in order: key figures, new connections, interfaces, "
 		"unusual events, name resolution, latency, load, tools, CPU time, the inside of the stack. Findings of "

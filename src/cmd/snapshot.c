@@ -91,7 +91,7 @@ static int run(const void *data)
 
 static const struct command snapshot_command = {
 	.name = "snapshot",
-	.summary = "mark of this moment in all running recordings",
+	.summary = "mark in all running recordings",
 	.description = "The mark is a row of the table mark, and a line of nest report. A recorder with --on-finding "
 		       "also keeps the time around the mark.",
 	.options = options,

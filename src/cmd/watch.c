@@ -81,7 +81,7 @@ static const char *const examples[] = {
 
 static const struct command watch_command = {
 	.name = "watch",
-	.summary = "report of stalls as they start, change cause, and end",
+	.summary = "stalls as they start, change cause, and end",
 	.description =
 		"One line when a stall starts, one when its culprit changes, one with its duration when it ends. A "
 		"stall has ended when two consecutive windows do not show it; its end is when it was last seen.",

@@ -4,7 +4,7 @@
 
     tcp-check.py ROOM SERVER-PID DROPPED RETRANSMITTED OUTPUT
 
-Writes a line for each comparison: what it shows, what was reported, what should have been, separated by tabs. Connections
+Writes a line per comparison: what it shows, what was reported, what should have been, separated by tabs. Connections
 are known by the client's port.
 """
 import collections
@@ -211,7 +211,8 @@ same_with_memory("tcpretrans: and when that is lost, by the timer",
                  ["probe", "timeout"] if slow > 1 else ["probe", "timeout", "timeout"])
 same_with_memory("tcpretrans: losses amid the stream are repaired fast",
                  "fast" in kinds["lossy"] and "fast" in kinds["lossy6"], True)
-same("tcpretrans: a lost SYN/ACK", {(e["kind"], e["rport"]) for e in reported("retrans-server") if e["lport"] == BASE + 8},
+same("tcpretrans: a lost SYN/ACK",
+     {(e["kind"], e["rport"]) for e in reported("retrans-server") if e["lport"] == BASE + 8},
      {("synack", port_of["synack"])})
 same_with_memory("tcpretrans: bytes of segments, not of headers",
                  {e["bytes"] for e in retrans if e["lport"] == port_of["timeout"] and e["bytes"]}, {983})
