@@ -83,7 +83,7 @@ struct checklist {
 	struct snapshot *after;
 };
 
-/* What is needed to say how fast things move. */
+/* What rates are computed from. */
 static int count(struct checklist *checklist, struct snapshot *snapshot, struct why *why)
 {
 	static const struct record_type *const types[] = {&counter_type, &link_type, NULL};
@@ -98,7 +98,7 @@ struct step_content {
 	VEC(struct text_item) next;
 };
 
-/* Takes the command over. */
+/* Takes ownership of the command. */
 static void add_next(struct step_content *content, char *command)
 {
 	_cleanup_free_ char *owned = command;
@@ -203,7 +203,7 @@ static int report(struct run_diagnosis *live, const struct diagnosis_view *view)
 	return 0;
 }
 
-/* What is compared with the end. A recording has no kernel behind it that could be asked. */
+/* The start, to compare with the end. A recording has no kernel to read it from. */
 static int begin(struct run_sink *sink, struct run *run)
 {
 	struct checklist *checklist = (struct checklist *)sink;

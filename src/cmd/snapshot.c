@@ -28,7 +28,7 @@ static int read_proc(uint64_t pid, const char *name, struct buf *text)
 	return buf_read_file(text, path);
 }
 
-/* A process that does not wait for the signal would die of it. */
+/* The signal would kill a process that does not handle it. */
 static bool waits_for_signal(uint64_t pid)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(64 << 10);
@@ -62,7 +62,7 @@ struct marks {
 	int error;
 };
 
-/* One that cannot be reached does not spare the others. */
+/* A recorder that cannot be signalled does not stop the others. */
 static int mark_one(uint64_t pid, void *context)
 {
 	struct marks *marks = context;

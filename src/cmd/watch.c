@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest watch: stays, and prints when a stall begins, changes culprit, ends. */
+/* nest watch: reports stalls as they start, change cause, and end. */
 #include "diagnose/infer/stall_log.h"
 #include "run/command.h"
 #include "run/run_diagnosis.h"
