@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest completion: the script that makes a shell complete nest's commands and options. */
+/* nest completion: shell completion scripts. */
 #include "run/completion.h"
 #include "base/out.h"
 #include "run/command.h"

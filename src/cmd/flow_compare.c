@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest flow compare: where two groups of sessions part. */
+/* nest flow compare: where two groups of sessions differ. */
 #include <errno.h>
 #include <unistd.h>
 

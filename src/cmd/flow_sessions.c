@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest flow sessions: a trace taken apart into the sessions that the program served. */
+/* nest flow sessions: a trace split into the sessions that the program served. */
 #include "run/command.h"
 #include "run/flow_view.h"
 #include "run/output_exit.h"

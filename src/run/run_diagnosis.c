@@ -112,7 +112,7 @@ static bool is_wanted(const struct run_diagnosis *diagnosis, const struct netns_
 	return !diagnosis->run->recording || run_snapshots_match(diagnosis->options->netns, record);
 }
 
-/* The namespaces of a window are those that were looked at when it began. */
+/* The namespaces of a window are those sampled at its start. */
 static int match_views(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
 {
 	size_t stay = 0;
@@ -164,7 +164,7 @@ static void add_past_sample(struct run_diagnosis *diagnosis, const struct snapsh
 	}
 }
 
-/* Only the measures are of interest: what was wrong then is no finding now. */
+/* Only for the measures: a fault of the past is no finding now. */
 static void end_past_window(struct run_diagnosis *diagnosis)
 {
 	vec_each(&diagnosis->views, view)

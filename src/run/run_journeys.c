@@ -116,7 +116,7 @@ static int check_where(struct run_journeys *journeys, const struct shape *shape)
 		       : r;
 }
 
-/* Whatever is wrong was written on the command line. */
+/* All errors are usage errors. */
 static int prepare(struct run_source *source, struct run *run)
 {
 	struct run_journeys *journeys = (struct run_journeys *)source;
@@ -197,7 +197,7 @@ static int start(struct run_journeys *journeys)
 	return journey_source_start(journeys->live, run->loop, hand_journey, journeys, &run->why);
 }
 
-/* The same with few hooks, from now on. What is under way is cut short. */
+/* The same with few hooks, from now on. Journeys in progress are unfinished. */
 static int take_few_stages(struct run_journeys *journeys, uint32_t sample)
 {
 	_cleanup_(journey_source_closep) struct journey_source *fewer = NULL;
@@ -394,7 +394,7 @@ static void add_account(const struct run_journeys *journeys, struct buf *text)
 			       account.cpu > journeys->wanted.max_cpu ? ", above --max-cpu" : "");
 }
 
-/* A few are always under way when a run ends; many deserve a warning. */
+/* A few are always in progress when a run ends; many deserve a warning. */
 static void warn_unfinished(const struct run_journeys *journeys)
 {
 	struct journey_account account = journey_source_account(journeys->live);

@@ -80,7 +80,7 @@ static int next_single(struct run_snapshots *snapshots, struct run *run)
 	return r;
 }
 
-/* A tenth of the time between two is forgiven: timers are not exact. */
+/* Tolerates a tenth of the interval: timers are not exact. */
 static int next_apart(struct run_snapshots *snapshots, struct run *run)
 {
 	int r;

@@ -192,7 +192,7 @@ TEST(kernel_variable_needs_no_whole_btf)
 	CHECK(types >= 0);
 }
 
-TEST(choosing_what_is_not_there_is_told_when_it_is_opened)
+TEST(choosing_what_is_not_there_is_reported_when_it_is_opened)
 {
 	_cleanup_object_ struct kernel_object *object = NULL;
 	struct why why;
