@@ -503,7 +503,7 @@ struct tcp_skb_cb {
 	};
 };
 
-/* 16 bits since 6.15. */
+/* 16 bits since 6.15: the relocation widens the access. */
 struct tcp_skb_cb___flags {
 	__u8 tcp_flags;
 };
