@@ -67,13 +67,13 @@ static void take_values(struct self_times *t, unsigned trace, uint32_t place, ui
 	const struct profile_cell *cell = profile_cells_at(cells, place, &count);
 
 	for (size_t i = 0; i < count; i++, cell++) {
-		uint8_t group = t->subject->group_of[trace][(size_t)cell->slot * cells->stride];
+		uint8_t group = t->subject->group_of[trace][cells->session_of[cell->slot]];
 
 		spill_trim_at(i);
-		if (group > 1)
+		if (group > 1 || !cell->calls)
 			continue;
 		spill_push(&t->of[group],
-			   (uint64_t)((double)cell->ticks / (double)max_of(cell->calls, (uint64_t)1) * ns * 1000));
+			   (uint64_t)((double)cell->ticks[PROFILE_OWN] / (double)max_of(cell->calls, (uint64_t)1) * ns * 1000));
 		*calls += group == 1 ? cell->calls : 0;
 	}
 }
@@ -212,7 +212,10 @@ void compare_cells(struct comparison *c, struct compare_subject *subject)
 	if (subject->has_cells)
 		return;
 	subject->has_cells = true;
-	profile_cells_fill(&subject->cells[0], c->profile, &(struct profile_view){.sessions = subject->sessions[0]});
+	profile_cells_fill(
+		&subject->cells[0], c->profile,
+		&(struct profile_view){.sessions = subject->sessions[0],
+				       .group_of = compare_is_of_two(subject) ? NULL : subject->group_of[0]});
 	if (compare_is_of_two(subject))
 		profile_cells_fill(&subject->cells[1], c->profile,
 				   &(struct profile_view){.sessions = subject->sessions[1], .fn_of = subject->fn_of});

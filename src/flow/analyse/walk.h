@@ -54,6 +54,7 @@ struct walk_visitor {
 	void (*leaf)(void *context, const struct walk *walk, uint32_t fn, uint64_t start_ticks, uint64_t end_ticks);
 	void (*operation)(void *context, const struct walk *walk, const struct flow_operation *operation);
 	void (*value)(void *context, const struct walk *walk, const struct flow_event *event);
+	void (*delay)(void *context, const struct walk *walk, const struct flow_event *event); /* waited for a CPU */
 	void (*end)(void *context, const struct walk *walk, uint64_t ticks); /* end of the thread */
 };
 
