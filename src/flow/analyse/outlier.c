@@ -6,7 +6,9 @@
 #include "view/format.h"
 
 /* Fewer sessions show nothing. */
-#define SESSIONS_LEAST 8
+#define SESSIONS_LEAST 14
+/* Sessions of a difference that is only mentioned. */
+#define MEMBERS_MENTIONED 10
 
 uint32_t outlier_set_common(const struct outlier_set *a, const struct outlier_set *b)
 {
@@ -157,8 +159,25 @@ static void describe(const struct outliers *o, const struct outlier_mark *mark, 
 		ret_outlier->path.items[i] = o->profile->places.items[at].fn;
 }
 
+/* As an expression over sessions. */
+static void add_members(const struct outliers *o, const struct outlier_mark *mark, struct buf *out)
+{
+	const char *before = "session in (";
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < o->cells->slots && count < MEMBERS_MENTIONED; i++) {
+		if (!outlier_set_has(&mark->few, i))
+			continue;
+		buf_add_format(out, "%s%u", before, o->cells->session_of[i] + 1);
+		before = ", ";
+		count++;
+	}
+	buf_add_text(out, ")");
+}
+
 /* What was compared, and how large a difference would have been found. */
-static void describe_none(const struct outliers *o, struct compare_outlier *ret_outlier)
+static void describe_none(const struct outliers *o, const struct outlier_mark *calls,
+			  struct compare_outlier *ret_outlier)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
 
@@ -172,18 +191,14 @@ static void describe_none(const struct outliers *o, struct compare_outlier *ret_
 		format_add_duration(&text, (int64_t)o->seen_client_ns);
 		buf_add_text(&text, " of waiting for the client would");
 	}
-	if (o->silent && o->all >= SESSIONS_LEAST) {
-		buf_add_format(&text, ". Not called odd: %u ", o->silent->few.count);
-		describe_mark(o, o->silent, &text);
-		buf_add_format(&text, " (%s)", o->silent_why);
+	if (calls) {
+		buf_add_format(&text, ". Not called odd: %u ", calls->few.count);
+		describe_mark(o, calls, &text);
+		buf_add_text(&text, " (calls differ, time does not; --bad '");
+		add_members(o, calls, &text);
+		buf_add_text(&text, "' compares them)");
 	}
 	ret_outlier->how = xstrdup(buf_text(&text));
-}
-
-/* Of the same sessions time says more, unless a call explains it; otherwise what costs more. */
-static const struct outlier_mark *choose(const struct outlier_mark *time, const struct outlier_mark *calls)
-{
-	return time ? time : calls;
 }
 
 int compare_find_outliers(struct flow_sessions *s, uint8_t *ret_group_of, struct compare_outlier *ret_outlier,
@@ -191,7 +206,7 @@ int compare_find_outliers(struct flow_sessions *s, uint8_t *ret_group_of, struct
 {
 	struct profile *profile = xzalloc(sizeof(*profile));
 	struct outliers *o = xzalloc(sizeof(*o));
-	const struct outlier_mark *mark = NULL, *time = NULL;
+	const struct outlier_mark *mark = NULL, *calls = NULL;
 	struct profile_cells cells;
 
 	*ret_outlier = (struct compare_outlier){};
@@ -202,8 +217,8 @@ int compare_find_outliers(struct flow_sessions *s, uint8_t *ret_group_of, struct
 	index_places(o);
 	know_sessions(o);
 	if (o->all >= SESSIONS_LEAST) {
-		time = outlier_find_time(o);
-		mark = choose(time, time ? NULL : outlier_find_calls(o));
+		mark = outlier_find_time(o);
+		calls = mark ? NULL : outlier_find_calls(o);
 	}
 	for (size_t i = 0; i < s->list.count; i++) {
 		uint32_t slot = cells.slot_of.items[i];
@@ -215,7 +230,7 @@ int compare_find_outliers(struct flow_sessions *s, uint8_t *ret_group_of, struct
 	if (mark)
 		describe(o, mark, ret_outlier);
 	else
-		describe_none(o, ret_outlier);
+		describe_none(o, calls, ret_outlier);
 	vec_done(&o->marks);
 	free(o->weight);
 	free(o->height);

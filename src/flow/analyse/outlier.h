@@ -47,8 +47,6 @@ struct outliers {
 	VEC(struct outlier_mark) marks;
 	double seen_own_ns, seen_client_ns; /* differences that would have been found in two sessions */
 	uint32_t looked_at;                 /* places where time was compared */
-	const struct outlier_mark *silent;  /* a difference that is not called odd, and why */
-	const char *silent_why;
 };
 
 static inline void outlier_set_add(struct outlier_set *set, uint32_t slot)
@@ -76,6 +74,6 @@ static inline const struct profile_cell *outlier_cells(const struct outliers *o,
 	return profile_cells_at(o->cells, place, ret_count);
 }
 
-/* The best mark of each search; NULL: none. */
+/* The best mark of each search; NULL: none. The second one is mentioned, not accused. */
 const struct outlier_mark *outlier_find_time(struct outliers *o);
 const struct outlier_mark *outlier_find_calls(struct outliers *o);

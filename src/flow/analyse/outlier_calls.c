@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sessions that make other calls: a call that few sessions make (extra), few omit (missing), or few make more often.
+ * They are mentioned, not accused: a rare kind of request looks the same as a fault, and only time or a label tells the
+ * two apart.
  *
  * Normal rare events are excluded: a small function with several callers that sometimes needs another call (an
  * allocator), or takes another branch now and then (a tree that is rebalanced); the first session of a thread; the
@@ -23,10 +25,6 @@
 #define SAME_SESSIONS 0.6
 /* A difference in more functions is another kind of request, not a fault. */
 #define CALLERS_MAX 2
-/* With more rare calls than this, the program has many rare paths, and none is significant. */
-#define RARE_MAX 2
-/* Minimum share of sessions with the same normal behaviour. */
-#define USUAL_SHARE 0.6
 
 struct call_search {
 	struct outliers *o;
@@ -261,23 +259,6 @@ static void count_callers(struct call_search *c)
 	}
 }
 
-/* Whether most sessions, except those of the mark, are of one class. */
-static bool is_usual_clear(const struct outliers *o, const struct outlier_mark *mark)
-{
-	_cleanup_free_ uint32_t *sessions = xzalloc((o->s->classes.count + 2) * sizeof(*sessions));
-	uint32_t most = 0, all = 0;
-
-	for (uint32_t i = 0; i < o->cells->slots; i++) {
-		uint32_t class = o->s->list.items[o->cells->session_of[i]].class;
-
-		if (outlier_set_has(&mark->few, i) || !o->weight[i])
-			continue;
-		all++;
-		most = max_of(most, ++sessions[min_of(class, (uint32_t)o->s->classes.count)]);
-	}
-	return most >= USUAL_SHARE * all;
-}
-
 /* Preference: extra call, then a missing one; then the outermost. */
 static bool says_more(const struct call_search *c, const struct outlier_mark *a, const struct outlier_mark *b)
 {
@@ -288,29 +269,25 @@ static bool says_more(const struct call_search *c, const struct outlier_mark *a,
 	return depth_a != depth_b ? depth_a < depth_b : a->place < b->place;
 }
 
-/* The largest set; NULL: none, or too many to be significant. */
+/* The largest set; one that differs in few functions before another kind of request. */
 static const struct outlier_mark *choose(struct call_search *c)
 {
-	const struct outlier_mark *best = NULL, *kind = NULL;
-	uint32_t sets = 0;
+	const struct outlier_mark *best = NULL;
+	bool is_kind = false;
 
 	for (size_t i = c->before; i < c->o->marks.count; i++) {
 		const struct outlier_mark *mark = &c->o->marks.items[i];
+		bool other_kind = c->callers[mark->set] > CALLERS_MAX;
 
-		if (c->callers[mark->set] > CALLERS_MAX) {
-			kind = kind ? kind : mark;
+		if (best && (other_kind && !is_kind))
 			continue;
-		}
-		sets += mark->set == i;
-		if (!best || mark->few.count > best->few.count || (mark->set == best->set && says_more(c, mark, best)))
+		if (!best || (is_kind && !other_kind) || mark->few.count > best->few.count ||
+		    (mark->set == best->set && says_more(c, mark, best))) {
 			best = mark;
+			is_kind = other_kind;
+		}
 	}
-	c->o->silent = best ? best : kind;
-	c->o->silent_why = !best			 ? "they differ in several functions: another kind of request"
-			   : sets > RARE_MAX		 ? "the program has several such rare paths"
-			   : !is_usual_clear(c->o, best) ? "the sessions are of several kinds"
-							 : NULL;
-	return best && !c->o->silent_why ? best : NULL;
+	return best;
 }
 
 const struct outlier_mark *outlier_find_calls(struct outliers *o)

@@ -26,6 +26,8 @@
 #define LEAST_SPENT 0.05
 /* Sessions that begin a thread are special if they are at most this share, and at least half of them take longer. */
 #define BEGINS_SHARE 0.2
+/* Smallest excess of a member, as a share of the median of the set. */
+#define SAME_SHARE 0.125
 /* The search descends into a call with this share of the excess. */
 #define MOST 0.6
 
@@ -154,6 +156,14 @@ static void sort_samples(struct time_search *t, enum profile_time time, bool wit
 	qsort(t->samples, t->count, sizeof(*t->samples), largest_first);
 }
 
+/* Sessions with a small part of the usual excess of the set are not of it: they lost some time by chance. */
+static size_t trimmed(const struct time_search *t, size_t count)
+{
+	while (count > 2 && t->samples[count - 1].excess < SAME_SHARE * t->samples[count / 2].excess)
+		count--;
+	return count;
+}
+
 /* The k that is least likely by chance. */
 static double gap_chance(const struct time_search *t, enum profile_time time, size_t *ret_count)
 {
@@ -176,6 +186,7 @@ static double gap_chance(const struct time_search *t, enum profile_time time, si
 			*ret_count = i + 1;
 		}
 	}
+	*ret_count = trimmed(t, *ret_count);
 	return best;
 }
 
@@ -235,6 +246,12 @@ static bool test_place(struct time_search *t, uint32_t place, enum profile_time 
 	take_values(t, place, time, counts);
 	sort_samples(t, time, false);
 	chance = gap_chance(t, time, &count);
+	if (getenv("FLOWDBG") && t->count && t->samples[0].excess >= floor_of(time)) {
+		fprintf(stderr, "place %u %s time %u tests %.0f k %zu chance %g:", place, place ? t->o->s->trace->functions[t->o->profile->places.items[place].fn].name : "-", time, t->tests, count, chance);
+		for (size_t i = 0; i < 9 && i < t->count; i++)
+			fprintf(stderr, " %u:%.2f(-%.2f)", t->o->cells->session_of[t->samples[i].slot] + 1, t->samples[i].excess / 1e6, t->allowance[t->samples[i].slot] / 1e6);
+		fprintf(stderr, "\n");
+	}
 	if (!count || chance > OUTLIER_CHANCE)
 		return false;
 	few = set_of(t, count);

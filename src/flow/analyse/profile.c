@@ -52,6 +52,8 @@ struct profiler {
 	/* Of sessions served by several threads, which are read one by one: their order is known only at the end. */
 	SPILL(struct turn_segment) shared;
 	bool is_client_op;     /* the last operation was on a client's socket */
+	uint32_t delays;       /* known so far, */
+	uint32_t *delayed;     /* and by slot the last one that was taken off */
 	VEC(uint32_t) touched; /* sessions that the thread worked for since its delay was last known: index in the list */
 	/* Predicted place of the next call, or of the first inside: most calls repeat the previous pattern. */
 	struct guess {
@@ -495,9 +497,16 @@ static void delay(void *context, const struct walk *walk, const struct flow_even
 	/* While it waited for its client, or for the next one, no session lost anything. */
 	if (event->arg == FLOW_DELAY_OPERATION && (p->is_client_op || walk->root == SIZE_MAX))
 		delay_ns = 0;
-	vec_each(&p->touched, index)
-		if (p->cells->slot_of.items[*index] != DEMUX_NONE)
-			p->cells->delay_ns[p->cells->slot_of.items[*index]] += delay_ns;
+	p->delays++;
+	vec_each(&p->touched, index) {
+		uint32_t slot = p->cells->slot_of.items[*index];
+
+		/* It may be there several times. */
+		if (slot == DEMUX_NONE || p->delayed[slot] == p->delays)
+			continue;
+		p->delayed[slot] = p->delays;
+		p->cells->delay_ns[slot] += delay_ns;
+	}
 	p->touched.count = 0;
 	if (p->is_known && p->index != DEMUX_NONE)
 		vec_push(&p->touched, p->index);
@@ -610,6 +619,7 @@ static void profiler_done(struct profiler *p)
 	spill_done(&p->states);
 	spill_done(&p->shared);
 	vec_done(&p->touched);
+	free(p->delayed);
 	for (unsigned i = 0; i < 2; i++)
 		free(p->guesses[i]);
 	for (unsigned i = 0; i < PROFILE_GROUPS; i++)
@@ -798,6 +808,7 @@ void profile_cells_fill(struct profile_cells *cells, struct profile *profile, co
 	give_slots(cells, view);
 	cells->reads = xzalloc((cells->slots + 1) * sizeof(*cells->reads));
 	cells->delay_ns = xzalloc((cells->slots + 1) * sizeof(*cells->delay_ns));
+	p.delayed = xzalloc((cells->slots + 1) * sizeof(*p.delayed));
 	spill_fill(&cells->own_ticks, view->sessions->list.count);
 	walk_all(&p);
 	count_shared_waits(&p);

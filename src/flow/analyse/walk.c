@@ -44,6 +44,7 @@ void walk_begin_thread(struct walk *walk, size_t thread)
 	walk->has_taken = false;
 	walk->taken_depth = SIZE_MAX;
 	walk->thread_session = DEMUX_NONE;
+	walk->has_ended = false;
 	/* A summarised session looks like a thread that serves it. */
 	if (summary ? summary->bucket != DIGEST_REST : walk->demux->by == DEMUX_THREAD)
 		walk->thread_session =
@@ -64,7 +65,8 @@ void walk_end_thread(struct walk *walk, const struct walk_visitor *visitor, void
 {
 	const struct flow_thread *thread = &walk->trace->threads[walk->thread];
 	/* A call that has not returned lasts to the end of the recording, if its thread does. */
-	uint64_t end = walk->frames.count ? max_of(thread->end_ticks, walk->trace->last_ticks) : thread->end_ticks;
+	uint64_t end = walk->frames.count && !walk->has_ended ? max_of(thread->end_ticks, walk->trace->last_ticks)
+							      : thread->end_ticks;
 
 	leave_all(walk, visitor, context, end);
 	if (visitor->end)
@@ -366,6 +368,9 @@ void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *con
 		leave_all(walk, visitor, context, event->ticks);
 	} else if (event->kind == FLOW_STACK) {
 		take_stack(walk, visitor, context, event);
+	} else if (event->kind == FLOW_THREAD_END ||
+		   (event->kind == FLOW_PROCESS && event->arg == FLOW_PROCESS_EXIT)) {
+		walk->has_ended = true;
 	} else if (event->kind == FLOW_DELAY && visitor->delay) {
 		visitor->delay(context, walk, event);
 	} else if (event->kind == FLOW_VALUE) {

@@ -35,6 +35,7 @@ struct walk {
 	bool has_data;            /* the open segment exchanged data */
 	bool has_taken;           /* the open segment popped a value: the rest belongs to the session of the push */
 	uint32_t taken;           /* that session, or DEMUX_NONE */
+	bool has_ended;           /* the thread ended, or its process did */
 	size_t taken_depth;       /* open calls around such a segment, or the value; SIZE_MAX: none */
 	uint32_t outside;         /* session of the thread outside all calls: few functions are recorded */
 	uint32_t signature_count; /* of this thread */
