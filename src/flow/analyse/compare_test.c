@@ -46,10 +46,13 @@ double compare_rank_chance(double superiority, size_t a_count, size_t b_count)
 	return erfc(z / sqrt(2)) / 2;
 }
 
+/* Excesses of sessions are not independent. */
+#define GAP_MOST 5.0
+
 double compare_gap_chance(double gap, double k, double tail)
 {
-	/* The choice of k has the weights 1 / (k (k - 1)), which add up to 1. */
-	return k * (k - 1) * pow(gap, -tail * k);
+	/* The choice of k has the weights 1 / (k (k - 1)), which add up to 1. More than a few add no certainty. */
+	return k * (k - 1) * pow(gap, -tail * min_of(k, GAP_MOST));
 }
 
 double compare_many_chance(uint32_t count, double expected)

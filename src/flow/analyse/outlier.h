@@ -10,8 +10,6 @@
 
 /* At most this share of the sessions is called different from the rest. */
 #define OUTLIER_SHARE 0.15
-/* False alarm rate of a search. */
-#define OUTLIER_CHANCE 0.01
 
 #define OUTLIER_WORDS (PROFILE_SLOTS / 64)
 

@@ -14,20 +14,32 @@
 #define OWN_NS    1e6
 #define CLIENT_NS 1e9
 #define COUNTS    0.1
+/* False alarm rates; a busy machine makes own time less reliable. */
+#define OWN_CHANCE    0.003
+#define CLIENT_CHANCE 0.01
 /* Smallest factor between the k-th excess and the next. */
-#define GAP 1.7
+#define GAP 2.0
 /* Tail of the excesses, if the time without a CPU is known and taken off, and if it is not. */
 #define TAIL       1.0
 #define TAIL_NOISY 0.7
+/* The tail is estimated from so many excesses, at least and at most, and what of the estimate is used. */
+#define TAIL_LEAST   10
+#define TAIL_SAMPLES 30
+#define TAIL_REDUCED 0.75
+#define TAIL_MOST    2.5
 /* An excess of this share of the smallest one counts as the same, elsewhere. */
 #define AS_LARGE 0.5
 /* A program is interrupted more often where it begins to work, or enters the kernel, than its time there suggests. */
 #define BEGIN_SPENT 0.3
 #define LEAST_SPENT 0.05
+/* The wait for a CPU that others may also have, as a quantile over the sessions. */
+#define DELAY_QUANTILE 0.9
 /* Sessions that begin a thread are special if they are at most this share, and at least half of them take longer. */
 #define BEGINS_SHARE 0.2
-/* Smallest excess of a member, as a share of the median of the set. */
+/* Smallest excess of a member, as a share of the mean of the set. */
 #define SAME_SHARE 0.125
+/* A set that is so early by chance with less than this probability is the warm-up. */
+#define BEGIN_CHANCE 0.005
 /* The search descends into a call with this share of the excess. */
 #define MOST 0.6
 
@@ -51,7 +63,8 @@ struct time_search {
 	double *spent; /* by place: nanoseconds of all sessions */
 	double all_spent;
 	double tail;
-	double tests;
+	double tests[2]; /* places where sessions differ: in own time, in client's */
+	double delay_ns; /* time that few sessions waited for a CPU longer than */
 	double median; /* of the current place */
 	VEC(struct loss) losses;
 	double *room;
@@ -60,6 +73,11 @@ struct time_search {
 static double floor_of(enum profile_time time)
 {
 	return time == PROFILE_OWN ? OWN_NS : CLIENT_NS;
+}
+
+static double chance_of(enum profile_time time)
+{
+	return time == PROFILE_OWN ? OWN_CHANCE : CLIENT_CHANCE;
 }
 
 static int by_value(const void *a, const void *b)
@@ -159,13 +177,36 @@ static void sort_samples(struct time_search *t, enum profile_time time, bool wit
 /* Sessions with a small part of the usual excess of the set are not of it: they lost some time by chance. */
 static size_t trimmed(const struct time_search *t, size_t count)
 {
-	while (count > 2 && t->samples[count - 1].excess < SAME_SHARE * t->samples[count / 2].excess)
+	double mean = 0;
+
+	for (size_t i = 0; i < count; i++)
+		mean += t->samples[i].excess / (double)count;
+	while (count > 2 && t->samples[count - 1].excess < SAME_SHARE * mean)
 		count--;
 	return count;
 }
 
-/* The k that is least likely by chance. */
-static double gap_chance(const struct time_search *t, enum profile_time time, size_t *ret_count)
+/*
+ * Tail of the excesses at this place, from those after the first `count` (Hill's estimate, reduced): with many sessions,
+ * the noise itself shows how heavy it is.
+ */
+static double tail_after(const struct time_search *t, size_t count, enum profile_time time)
+{
+	double least = COUNTS * COUNTS * floor_of(time), sum = 0, tail;
+	size_t m = 0;
+
+	while (m < TAIL_SAMPLES && count + m + 1 < t->count && t->samples[count + m + 1].excess >= least)
+		m++;
+	if (m < TAIL_LEAST)
+		return t->tail;
+	for (size_t i = 0; i < m; i++)
+		sum += log(t->samples[count + i].excess / t->samples[count + m].excess);
+	tail = TAIL_REDUCED * (double)m / max_of(sum, 1e-9);
+	return max_of(t->tail, min_of(tail, TAIL_MOST));
+}
+
+/* The k that is least likely by chance; noise: what else an excess must exceed. */
+static double gap_chance(const struct time_search *t, enum profile_time time, double noise, size_t *ret_count)
 {
 	const struct outliers *o = t->o;
 	double least = floor_of(time), best = 1, k = 0;
@@ -175,12 +216,12 @@ static double gap_chance(const struct time_search *t, enum profile_time time, si
 		double next = i + 1 < t->count ? t->samples[i + 1].excess : 0, gap, chance;
 
 		k += o->weight[t->samples[i].slot];
-		gap = t->samples[i].excess / max_of(next, COUNTS * least);
+		gap = t->samples[i].excess / max_of(max_of(next, noise), COUNTS * least);
 		if (k < 2 || gap < GAP)
 			continue;
 		if (k > OUTLIER_SHARE * o->all)
 			break;
-		chance = compare_gap_chance(gap, k, t->tail) * t->tests;
+		chance = compare_gap_chance(gap, k, tail_after(t, i + 1, time)) * t->tests[time != PROFILE_OWN];
 		if (chance < best) {
 			best = chance;
 			*ret_count = i + 1;
@@ -204,14 +245,17 @@ static struct outlier_set set_of(const struct time_search *t, size_t count)
 /* The first sessions of the recording, or of its threads: caches are cold. */
 static bool is_warm_up(const struct outliers *o, const struct outlier_set *few)
 {
-	uint32_t before = 0, last = 0;
+	uint32_t before = 0, last = 0, all = 0;
 
 	for (uint32_t i = 0; i < o->cells->slots; i++)
 		if (outlier_set_has(few, i))
 			last = i;
-	for (uint32_t i = 0; i <= last; i++)
-		before += o->weight[i] > 0;
-	return before <= few->count + 1;
+	for (uint32_t i = 0; i < o->cells->slots; i++) {
+		all += o->weight[i] > 0;
+		before += i <= last && o->weight[i];
+	}
+	/* So many among so few first ones by chance. */
+	return before <= few->count + 1 || pow((double)before / max_of(all, 1u), few->count) < BEGIN_CHANCE;
 }
 
 static bool begins_take_longer(const struct outliers *o, const struct outlier_set *few)
@@ -229,9 +273,10 @@ static double chance_of_losses(const struct time_search *t, uint32_t place, cons
 	double others = 0;
 
 	vec_each(&t->losses, loss)
-		if (loss->place != place && loss->excess >= AS_LARGE * least && !outlier_set_has(few, loss->slot))
+		if (loss->place != place && loss->excess >= AS_LARGE * least && !outlier_set_has(few, loss->slot) &&
+		    !o->cells->is_upstream[loss->place])
 			others += o->weight[loss->slot];
-	return others > 0 ? compare_many_chance(few->count, others * here / elsewhere) * t->tests : 0;
+	return others > 0 ? compare_many_chance(few->count, others * here / elsewhere) * t->tests[0] : 0;
 }
 
 /* --- a place --- */
@@ -239,26 +284,28 @@ static double chance_of_losses(const struct time_search *t, uint32_t place, cons
 static bool test_place(struct time_search *t, uint32_t place, enum profile_time time, const bool *counts,
 		       struct outlier_mark *ret_mark)
 {
+	/* Another process waits for a CPU as long as this one. */
+	double noise = time == PROFILE_OWN && t->o->cells->is_upstream[place] ? t->delay_ns : 0;
 	struct outlier_set few;
 	double chance, least;
 	size_t count;
 
 	take_values(t, place, time, counts);
 	sort_samples(t, time, false);
-	chance = gap_chance(t, time, &count);
+	chance = gap_chance(t, time, noise, &count);
 	if (getenv("FLOWDBG") && t->count && t->samples[0].excess >= floor_of(time)) {
-		fprintf(stderr, "place %u %s time %u tests %.0f k %zu chance %g:", place, place ? t->o->s->trace->functions[t->o->profile->places.items[place].fn].name : "-", time, t->tests, count, chance);
+		fprintf(stderr, "place %u %s time %u k %zu chance %g:", place, place ? t->o->s->trace->functions[t->o->profile->places.items[place].fn].name : "-", time, count, chance);
 		for (size_t i = 0; i < 9 && i < t->count; i++)
 			fprintf(stderr, " %u:%.2f(-%.2f)", t->o->cells->session_of[t->samples[i].slot] + 1, t->samples[i].excess / 1e6, t->allowance[t->samples[i].slot] / 1e6);
 		fprintf(stderr, "\n");
 	}
-	if (!count || chance > OUTLIER_CHANCE)
+	if (!count || chance > chance_of(time))
 		return false;
 	few = set_of(t, count);
 	if (time == PROFILE_OWN && begins_take_longer(t->o, &few)) {
 		sort_samples(t, time, true);
-		chance = gap_chance(t, time, &count);
-		if (!count || chance > OUTLIER_CHANCE)
+		chance = gap_chance(t, time, noise, &count);
+		if (!count || chance > chance_of(time))
 			return false;
 		few = set_of(t, count);
 	}
@@ -267,7 +314,7 @@ static bool test_place(struct time_search *t, uint32_t place, enum profile_time 
 		return false;
 	if (time == PROFILE_OWN && place)
 		chance = max_of(chance, chance_of_losses(t, place, &few, least));
-	if (chance > OUTLIER_CHANCE)
+	if (chance > chance_of(time))
 		return false;
 	*ret_mark = (struct outlier_mark){.few = few,
 					  .place = place,
@@ -327,8 +374,12 @@ static void know_allowance(struct time_search *t, const bool *counts)
 		work[i] = (double)row->tx_bytes + (double)row->rx_bytes;
 	}
 	allow(t, own, work);
-	for (uint32_t i = 0; i < slots; i++)
+	for (uint32_t i = 0; i < slots; i++) {
 		t->allowance[i] += (double)o->cells->delay_ns[i];
+		t->room[i] = (double)o->cells->delay_ns[i];
+	}
+	qsort(t->room, slots, sizeof(*t->room), by_value);
+	t->delay_ns = slots ? t->room[(size_t)(DELAY_QUANTILE * slots)] : 0;
 }
 
 /* Time per place, excesses, and the number of places where sessions differ at all. */
@@ -344,7 +395,7 @@ static void know_places(struct time_search *t, const bool *counts)
 		for (unsigned time = 0; time < PROFILE_TIMES && cells; time++) {
 			take_values(t, place, time, counts);
 			sort_samples(t, time, false);
-			t->tests += second_largest(t) >= COUNTS * floor_of(time);
+			t->tests[time != PROFILE_OWN] += second_largest(t) >= COUNTS * floor_of(time);
 			if (time != PROFILE_OWN)
 				continue;
 			t->spent[place] = t->median * o->all;
@@ -355,9 +406,10 @@ static void know_places(struct time_search *t, const bool *counts)
 					 (struct loss){t->samples[i].excess, place, t->samples[i].slot});
 		}
 	}
-	t->tests = max_of(t->tests, 1.0);
+	for (unsigned i = 0; i < 2; i++)
+		t->tests[i] = max_of(t->tests[i], 1.0);
 	for (unsigned time = 0; time < PROFILE_TIMES; time++) {
-		double gap = pow(t->tests * 2 / OUTLIER_CHANCE, 1 / (2 * t->tail)), seen;
+		double gap = pow(t->tests[time != PROFILE_OWN] * 2 / chance_of(time), 1 / (2 * t->tail)), seen;
 
 		take_values(t, 0, time, counts);
 		sort_samples(t, time, false);
@@ -416,25 +468,38 @@ static uint32_t follow(const struct outliers *o, const double *difference)
 	}
 }
 
-/* Largest total excess; the sessions are those of the place it leads to, if they stand out there, too. */
+/*
+ * From the session as a whole to a place. The sessions are those that stand out there, too; if they do not, because
+ * another process may have been slow, nobody is named.
+ */
+static bool lead_to_place(struct time_search *t, struct outlier_mark *mark, const bool *counts)
+{
+	_cleanup_free_ double *difference = differences(t->o, mark, counts);
+	uint32_t place = follow(t->o, difference);
+	struct outlier_mark there;
+
+	if (place && test_place(t, place, mark->time, counts, &there)) {
+		*mark = there;
+		return true;
+	}
+	mark->place = place;
+	return place && !t->o->cells->is_upstream[place];
+}
+
+/* Largest total excess. */
 static const struct outlier_mark *choose(struct time_search *t, const bool *counts)
 {
-	struct outliers *o = t->o;
-	struct outlier_mark *best = NULL, there;
-	_cleanup_free_ double *difference = NULL;
+	struct outlier_mark *best;
 
-	vec_each(&o->marks, mark)
-		if (!best || mark->excess > best->excess)
-			best = mark;
-	if (!best)
-		return NULL;
-	if (best->place)
-		return best;
-	difference = differences(o, best, counts);
-	best->place = follow(o, difference);
-	if (best->place && test_place(t, best->place, best->time, counts, &there))
-		*best = there;
-	return best;
+	do {
+		best = NULL;
+		vec_each(&t->o->marks, mark)
+			if (mark->excess > 0 && (!best || mark->excess > best->excess))
+				best = mark;
+		if (!best || best->place || lead_to_place(t, best, counts))
+			return best;
+		best->excess = 0;
+	} while (true);
 }
 
 const struct outlier_mark *outlier_find_time(struct outliers *o)

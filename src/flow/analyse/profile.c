@@ -52,9 +52,15 @@ struct profiler {
 	/* Of sessions served by several threads, which are read one by one: their order is known only at the end. */
 	SPILL(struct turn_segment) shared;
 	bool is_client_op;     /* the last operation was on a client's socket */
-	uint32_t delays;       /* known so far, */
-	uint32_t *delayed;     /* and by slot the last one that was taken off */
-	VEC(uint32_t) touched; /* sessions that the thread worked for since its delay was last known: index in the list */
+	uint64_t held_delay_ns; /* of the open segment, whose session is still unknown */
+	uint64_t delay_ticks;        /* when the thread's delay was last known, */
+	uint64_t delay_client_ticks; /* and client_ticks then */
+	/* Sessions that the thread worked for since then. */
+	VEC(struct touched {
+		uint32_t index; /* in the list */
+		uint64_t ticks;
+	})
+	touched;
 	/* Predicted place of the next call, or of the first inside: most calls repeat the previous pattern. */
 	struct guess {
 		uint32_t parent, fn, place;
@@ -193,8 +199,9 @@ static void settle(struct profiler *p, const struct walk *walk)
 	p->index = index;
 	p->bit = p->with_seen && index != DEMUX_NONE ? p->bit_of.items[index] : DEMUX_NONE;
 	p->group = group_of_session(p, walk->session);
-	if (p->cells && index != DEMUX_NONE)
-		vec_push(&p->touched, index);
+	if (p->held_delay_ns && index != DEMUX_NONE && p->cells->slot_of.items[index] != DEMUX_NONE)
+		p->cells->delay_ns[p->cells->slot_of.items[index]] += p->held_delay_ns;
+	p->held_delay_ns = 0;
 	for (size_t i = 0; i < p->held.count; i++)
 		count(p, p->group, &p->held.items[i]);
 	p->held.count = 0;
@@ -212,6 +219,7 @@ static void make_room(struct profiler *p)
 	if (p->cells) {
 		p->last_cell = profile_grown(p->last_cell, p->room, room, sizeof(*p->last_cell));
 		p->cells->is_client = profile_grown(p->cells->is_client, p->room, room, sizeof(*p->cells->is_client));
+		p->cells->is_upstream = profile_grown(p->cells->is_upstream, p->room, room, sizeof(*p->cells->is_upstream));
 		p->cells->is_push = profile_grown(p->cells->is_push, p->room, room, sizeof(*p->cells->is_push));
 	}
 	if (p->with_seen)
@@ -295,6 +303,14 @@ static inline __attribute__((always_inline)) void leaf(void *context, const stru
 	top->last = call.place;
 }
 
+/* Time of the open segment since the thread's delay was last known, without that of the client. */
+static uint64_t segment_ticks(const struct profiler *p, const struct walk *walk, uint64_t now)
+{
+	uint64_t start = max_of(walk->frames.items[walk->root].ticks, p->delay_ticks), took = now - min_of(start, now);
+
+	return took - min_of(took, p->client_ticks - min_of(p->client_ticks, p->delay_client_ticks));
+}
+
 static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t ticks)
 {
 	struct turn_segment *segment = &p->segment;
@@ -308,6 +324,7 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 		uint64_t took = ticks - walk->frames.items[walk->root].ticks;
 
 		segment->index = index;
+		segment->thread = (uint32_t)walk->thread;
 		segment->start_ticks = walk->frames.items[walk->root].ticks;
 		segment->end_ticks = ticks;
 		if (!segment->place) {
@@ -324,7 +341,9 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 	}
 	*segment = (struct turn_segment){};
 	p->pending = (struct turn_wait){};
-	p->client_ticks = p->segment_calls = 0;
+	if (p->cells)
+		vec_push(&p->touched, (struct touched){index, segment_ticks(p, walk, ticks)});
+	p->client_ticks = p->segment_calls = p->held_delay_ns = p->delay_client_ticks = 0;
 	p->is_known = false;
 	p->bit = DEMUX_NONE;
 }
@@ -410,7 +429,12 @@ static void see_outside(struct profiler *p, const struct walk *walk, const struc
 {
 	uint32_t index = flow_sessions_find(p->s, walk->op_session), place = place_now(p);
 	struct turn_segment segment = {
-		.index = index, .start_ticks = op->start_ticks, .end_ticks = op->end_ticks, .op_ticks = op->end_ticks};
+		.index = index,
+		.thread = (uint32_t)walk->thread,
+		.start_ticks = op->start_ticks,
+		.end_ticks = op->end_ticks,
+		.op_ticks = op->end_ticks,
+	};
 	struct turn_wait wait = {};
 
 	if (index == DEMUX_NONE)
@@ -452,6 +476,7 @@ static void note_operation(struct profiler *p, const struct walk *walk, const st
 	if (index == DEMUX_NONE || !p->frames.count)
 		return;
 	p->cells->is_client[place_now(p)] = true;
+	p->cells->is_upstream[place_now(p)] |= !is_own_client(p, walk, op);
 	if (slot != DEMUX_NONE && op->op == FLOW_OP_READ && is_own_client(p, walk, op))
 		p->cells->reads[slot]++;
 }
@@ -485,31 +510,48 @@ static void operation(void *context, const struct walk *walk, const struct flow_
 	}
 }
 
-/* The thread waited for a CPU: any of the sessions it worked for may have lost the time. */
+/* At most what it lasted. */
+static void delay_session(struct profiler *p, uint32_t index, uint64_t ticks, double share)
+{
+	uint32_t slot = index == DEMUX_NONE ? DEMUX_NONE : p->cells->slot_of.items[index];
+	double ns = (double)flow_span_ns(p->s->trace, ticks);
+
+	if (slot != DEMUX_NONE)
+		p->cells->delay_ns[slot] += (uint64_t)(ns * min_of(share, 1.0));
+}
+
+/*
+ * The thread waited for a CPU: the sessions that it worked for since the last time lost it, in proportion to the time
+ * that they took, which includes it.
+ */
 static void delay(void *context, const struct walk *walk, const struct flow_event *event)
 {
 	struct profiler *p = context;
-	uint64_t delay_ns = event->value;
+	bool is_inside = walk->root != SIZE_MAX;
+	uint64_t open, all;
+	double share;
 
 	if (!p->cells)
 		return;
 	p->cells->has_delays = true;
+	open = is_inside ? segment_ticks(p, walk, event->ticks) : 0;
+	all = open;
+	vec_each(&p->touched, t)
+		all += t->ticks;
+	share = (double)event->value / max_of((double)flow_span_ns(p->s->trace, all), 1.0);
 	/* While it waited for its client, or for the next one, no session lost anything. */
-	if (event->arg == FLOW_DELAY_OPERATION && (p->is_client_op || walk->root == SIZE_MAX))
-		delay_ns = 0;
-	p->delays++;
-	vec_each(&p->touched, index) {
-		uint32_t slot = p->cells->slot_of.items[*index];
-
-		/* It may be there several times. */
-		if (slot == DEMUX_NONE || p->delayed[slot] == p->delays)
-			continue;
-		p->delayed[slot] = p->delays;
-		p->cells->delay_ns[slot] += delay_ns;
+	if (event->arg != FLOW_DELAY_OPERATION || (!p->is_client_op && is_inside)) {
+		vec_each(&p->touched, t)
+			delay_session(p, t->index, t->ticks, share);
+		if (open && p->is_known)
+			delay_session(p, p->index, open, share);
+		else if (open)
+			p->held_delay_ns +=
+				(uint64_t)((double)flow_span_ns(p->s->trace, open) * min_of(share, 1.0));
 	}
 	p->touched.count = 0;
-	if (p->is_known && p->index != DEMUX_NONE)
-		vec_push(&p->touched, p->index);
+	p->delay_ticks = event->ticks;
+	p->delay_client_ticks = p->client_ticks;
 }
 
 /* A value passed to another thread waits there for its turn. */
@@ -520,7 +562,6 @@ static void value(void *context, const struct walk *walk, const struct flow_even
 	if (event->arg == FLOW_VALUE_PUSH && walk->root != SIZE_MAX) {
 		p->segment.place = place_now(p);
 		p->segment.op_ticks = event->ticks;
-		p->segment.is_pushed = true;
 		if (p->cells)
 			p->cells->is_push[p->segment.place] = true;
 	}
@@ -608,6 +649,7 @@ static void walk_all(struct profiler *p)
 
 		p->weight = summary ? summary->count : 1;
 		p->touched.count = 0;
+		p->delay_ticks = p->delay_client_ticks = 0;
 		walk_thread(&walk, &visitor, p, i);
 	}
 }
@@ -619,7 +661,6 @@ static void profiler_done(struct profiler *p)
 	spill_done(&p->states);
 	spill_done(&p->shared);
 	vec_done(&p->touched);
-	free(p->delayed);
 	for (unsigned i = 0; i < 2; i++)
 		free(p->guesses[i]);
 	for (unsigned i = 0; i < PROFILE_GROUPS; i++)
@@ -808,7 +849,6 @@ void profile_cells_fill(struct profile_cells *cells, struct profile *profile, co
 	give_slots(cells, view);
 	cells->reads = xzalloc((cells->slots + 1) * sizeof(*cells->reads));
 	cells->delay_ns = xzalloc((cells->slots + 1) * sizeof(*cells->delay_ns));
-	p.delayed = xzalloc((cells->slots + 1) * sizeof(*p.delayed));
 	spill_fill(&cells->own_ticks, view->sessions->list.count);
 	walk_all(&p);
 	count_shared_waits(&p);
@@ -830,6 +870,7 @@ void profile_cells_done(struct profile_cells *cells)
 	free(cells->is_client);
 	free(cells->has_client);
 	free(cells->is_push);
+	free(cells->is_upstream);
 	free(cells->first);
 	*cells = (struct profile_cells){};
 }

@@ -105,6 +105,7 @@ struct profile_cells {
 	bool *is_client;                 /* by place: operation on a socket of the session */
 	bool *has_client;                /* by place: there or below */
 	bool *is_push;                   /* by place: a value is pushed */
+	bool *is_upstream;               /* by place: operation on another socket of the session */
 	size_t *first;                   /* by place: start of its cells, plus an end entry */
 	size_t place_count;              /* places with cells */
 };

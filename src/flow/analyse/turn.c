@@ -63,7 +63,6 @@ bool turn_client(struct turn_segment *s, const struct flow_operation *op, uint32
 	}
 	s->place = place;
 	s->op_ticks = op->end_ticks;
-	s->is_pushed = false;
 	return is_read ? see_read(s, op, ret_wait) : see_write(s, op, ret_wait);
 }
 
@@ -75,7 +74,6 @@ void turn_other(struct turn_segment *s, const struct flow_operation *op, uint32_
 		see_first(s, TURN_OTHER, place);
 	s->place = place;
 	s->op_ticks = op->end_ticks;
-	s->is_pushed = false;
 }
 
 /* Who was waited for when nothing came: the side whose turn it was. */
@@ -99,16 +97,14 @@ bool turn_between(const struct turn_segment *before, const struct turn_segment *
 	case TURN_WRITE:
 		ret_wait->time = before->is_partial ? PROFILE_STALL : PROFILE_OWN;
 		ret_wait->place = before->is_partial || !before->place ? after->first_place : before->place;
-		return true;
+		return before->is_partial || before->thread == after->thread;
 	case TURN_OTHER:
 		ret_wait->time = PROFILE_OWN;
 		return true;
 	case TURN_CLOSE:
 		return whose_turn(before, ret_wait);
 	default:
-		ret_wait->time = PROFILE_OWN;
-		ret_wait->place = before->place;
-		return before->is_pushed;
+		return false;
 	}
 }
 
@@ -128,6 +124,6 @@ void turn_join(struct turn_segment *before, const struct turn_segment *after)
 	if (after->place && after->op_ticks >= before->op_ticks) {
 		before->place = after->place;
 		before->op_ticks = after->op_ticks;
-		before->is_pushed = after->is_pushed;
 	}
+	before->thread = after->thread;
 }

@@ -2,10 +2,11 @@
 /*
  * Whose turn it is. While none of its calls runs, or while one waits, a session's time is one of these:
  *
- * - own: the program works, or waits for something that is not the client (an upstream, a queue, a lock, a timer);
+ * - own: the program works, or waits for something that is not the client (an upstream, a lock, a timer);
  * - drip: it waits for the client to send, and the last bytes went the same way: the request is incomplete;
  * - stall: it waits for the client to take what it could not write at once;
- * - none of them: the answer is complete, or nothing was asked yet. An idle client is no difference.
+ * - none of them: the answer is complete, or nothing was asked yet (an idle client is no difference), or the session
+ *   is in a queue between two threads: others are served first.
  *
  * What ends a wait decides, together with what was before it: a wait that a read ends was for the client to send.
  */
@@ -29,12 +30,12 @@ struct turn_segment {
 	uint64_t op_ticks;   /* last operation, or the end */
 	uint64_t lead_ticks; /* the client was waited for inside, before the first bytes */
 	uint32_t index;      /* of the session in the list */
+	uint32_t thread;
 	uint32_t first_place;
 	uint32_t place; /* of the last operation that could move bytes, or push; 0: none */
 	uint8_t first;  /* enum turn_op */
 	uint8_t last;   /* the same, of the client: TURN_READ, TURN_WRITE, or none */
 	bool is_partial; /* the client has yet to take bytes */
-	bool is_pushed;  /* handed over to another thread last */
 };
 
 struct turn_wait {

@@ -46,8 +46,9 @@ void delay_look(struct flow_slot *t, uint64_t now, enum flow_delay kind)
 	int saved = errno;
 
 	t->delay_at = now;
-	if (read_delay(&ns)) {
-		more = is_first || ns < t->delay_ns ? 0 : ns - t->delay_ns;
+	if (live->delay_ticks && read_delay(&ns)) {
+		/* A new thread or process has waited since it was made. */
+		more = ns < t->delay_ns ? 0 : ns - t->delay_ns;
 		t->delay_ns = ns;
 		flow_put_u64(words, more);
 		/* The first one says that delays are known; later ones matter only if there was any. */
