@@ -571,7 +571,7 @@ struct comparison *compare_groups(struct flow_sessions *s, const uint8_t *group_
 	take_functions(c, s->trace);
 	describe_group(&c->group[0], "good", s, group_of, 0);
 	describe_group(&c->group[1], "bad", s, group_of, 1);
-	c->profile = profile_new_seen(s, group_of, 2);
+	c->profile = profile_new_examined(s, group_of, 2);
 	finish(c, &(struct compare_subject){.sessions = {s, s},
 					   .group_of = {group_of, group_of},
 					   .profile = {c->profile, c->profile}},
@@ -592,8 +592,8 @@ struct comparison *compare_traces(struct flow_sessions *good, struct flow_sessio
 	take_functions(c, bad->trace);
 	describe_group(&c->group[0], "good", good, zeros.items, 0);
 	describe_group(&c->group[1], "bad", bad, ones.items, 1);
-	c->profile = profile_new_seen(good, zeros.items, 2);
-	second = profile_new_seen(bad, ones.items, 2);
+	c->profile = profile_new_examined(good, zeros.items, 2);
+	second = profile_new_examined(bad, ones.items, 2);
 	fn_of = function_match_profiles(c->profile, second);
 	profile_merge(c->profile, second, fn_of);
 	finish(c,

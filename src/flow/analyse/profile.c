@@ -670,7 +670,7 @@ static void profiler_done(struct profiler *p)
 }
 
 static struct profile *build(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group,
-			     bool with_seen)
+			     bool with_seen, bool examines)
 {
 	struct profile *profile = xzalloc(sizeof(*profile));
 	struct profiler p = {
@@ -679,16 +679,16 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 		.group_of = group_of,
 		.rest_group = rest_group,
 		.with_seen = with_seen,
-		.examines = with_seen,
+		.examines = examines,
 		.bit = DEMUX_NONE,
 	};
 
 	profile->trace = sessions->trace;
 	profile_init(profile);
-	if (with_seen) {
+	if (with_seen)
 		give_bits(&p);
+	if (examines)
 		spill_fill(&profile->spent, sessions->list.count + 1);
-	}
 	walk_all(&p);
 	merge_hot(&p);
 	count_shared_waits(&p);
@@ -877,11 +877,16 @@ void profile_cells_done(struct profile_cells *cells)
 
 struct profile *profile_new(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group)
 {
-	return build(sessions, group_of, rest_group, false);
+	return build(sessions, group_of, rest_group, false, false);
 }
 
 struct profile *profile_new_seen(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group)
 {
-	return build(sessions, group_of, rest_group, true);
+	return build(sessions, group_of, rest_group, true, false);
+}
+
+struct profile *profile_new_examined(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group)
+{
+	return build(sessions, group_of, rest_group, true, true);
 }
 

@@ -5,7 +5,7 @@
  * several groups of sessions at once, for comparison place by place.
  *
  * The time between a session's segments is also kept: it belongs to the place of the last operation, where the program
- * gave up control to wait. Where sessions are compared (profile_new_seen, profile_cells), turn.h decides what it counts
+ * gave up control to wait. Where sessions are compared (profile_new_examined, profile_cells), turn.h decides what it counts
  * as.
  */
 #pragma once
@@ -59,6 +59,8 @@ struct profile {
 struct profile *profile_new(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group);
 /* The same, also recording which sessions of groups 0 and 1 pass which place. */
 struct profile *profile_new_seen(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group);
+/* The same, with only the time that turn.h counts. */
+struct profile *profile_new_examined(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group);
 void profile_free(struct profile *profile);
 /* Without places, to be filled by the caller. */
 void profile_init(struct profile *profile);
