@@ -17,6 +17,8 @@
 /* A function with this many callers says little about its calling context. */
 #define COMMON_CALLERS 3
 #define OTHERS_MAX     20
+/* Minimum share of bad sessions that call what made them pause. */
+#define PAUSE_SHARE 0.9
 /* Minimum slowdown of the function for its other callers, relative to that of one. */
 #define ALSO_SLOWER 0.7
 
@@ -212,17 +214,89 @@ static uint32_t caller_count(const struct comparison *c, uint32_t fn)
 	return count;
 }
 
-/* Moves from a function with many callers out to its caller. */
+/* Moves from a function with many callers out to its caller, and from a leaf that only waits: it wraps a system call. */
 static uint32_t specific_place(const struct comparison *c, uint32_t place)
 {
-	for (;;) {
-		uint32_t parent = c->profile->places.items[place].parent;
+	const struct profile_place *places = c->profile->places.items;
+	uint32_t parent = places[place].parent;
+	bool is_wrapper = !places[place].first_child &&
+			  places[place].group[1].wait_ticks > places[place].group[1].self_ticks;
 
-		if (!parent || c->profile->places.items[parent].is_dispatcher ||
-		    caller_count(c, c->profile->places.items[place].fn) < COMMON_CALLERS)
+	while (is_wrapper && parent && !places[parent].is_dispatcher) {
+		/* And so is what does nothing but call it. */
+		is_wrapper = places[parent].first_child == place && !places[place].next &&
+			     places[parent].group[1].calls == places[place].group[1].calls;
+		place = parent;
+		parent = places[place].parent;
+	}
+	for (;;) {
+		parent = places[place].parent;
+		if (!parent || places[parent].is_dispatcher || caller_count(c, places[place].fn) < COMMON_CALLERS)
 			return place;
 		place = parent;
 	}
+}
+
+/* Calls of a function in good sessions, wherever. */
+static bool is_called_by_good(const struct comparison *c, uint32_t fn)
+{
+	for (uint32_t i = 1; i < c->profile->places.count; i++)
+		if (c->profile->places.items[i].fn == fn && c->profile->places.items[i].group[0].calls)
+			return true;
+	return false;
+}
+
+/* Along the call with most of the places below: the last function that good sessions never call. */
+static uint32_t innermost_new(const struct comparison *c, uint32_t place, const uint32_t *below)
+{
+	uint32_t found = place;
+
+	for (;;) {
+		uint32_t next = 0;
+
+		for (uint32_t at = c->profile->places.items[place].first_child; at; at = c->profile->places.items[at].next)
+			if (below[at] > below[next])
+				next = at;
+		if (!next || below[next] < PAUSE_SHARE * (below[place] - 1))
+			return found;
+		place = next;
+		found = is_called_by_good(c, c->profile->places.items[place].fn) ? found : place;
+	}
+}
+
+/*
+ * The bad sessions paused between two segments, and not for their client: the function that made them pause is not open
+ * then. It is the one that good sessions never call, with most of the places below; 0: there is none.
+ */
+static uint32_t pausing_place(const struct comparison *c, uint32_t place)
+{
+	const struct profile_figures *f = c->profile->places.items[place].group;
+	size_t n = c->profile->places.count;
+	_cleanup_free_ uint32_t *below = xzalloc((n + 1) * sizeof(*below));
+	uint32_t best = 0;
+
+	if (f[1].pause_ticks * 2 < f[1].wait_ticks + f[1].self_ticks)
+		return 0;
+	for (uint32_t i = (uint32_t)n; i-- > 1;) {
+		const struct profile_place *at = &c->profile->places.items[i];
+
+		if (!at->group[1].calls || !i)
+			continue;
+		below[at->parent] += ++below[i];
+		if ((!best || below[i] >= below[best]) && !at->group[0].calls && !at->is_dispatcher &&
+		    profile_seen(c->profile, i, 1) >= PAUSE_SHARE * c->profile->looked_at[1] &&
+		    !is_called_by_good(c, at->fn))
+			best = i;
+	}
+	return best ? innermost_new(c, best, below) : 0;
+}
+
+/* The place to name for time at this one. */
+static uint32_t named_place(const struct comparison *c, uint32_t place)
+{
+	uint32_t pausing = pausing_place(c, place);
+
+	return pausing ? pausing : specific_place(c, place);
 }
 
 /* How much longer bad sessions take as a whole. */
@@ -266,18 +340,6 @@ static struct slowness slowness_of(const struct compare_subject *subject)
 	return result;
 }
 
-/* The outermost separating place of the call path; 0: none. */
-static uint32_t first_extra(const struct comparison *c, uint32_t place)
-{
-	uint32_t found = 0;
-
-	for (uint32_t at = place; at; at = c->profile->places.items[at].parent)
-		for (size_t i = 0; i < c->all.count; i++)
-			if (c->all.items[i].place == at && c->all.items[i].kind == DIVERGENCE_EXTRA)
-				found = at;
-	return found;
-}
-
 static size_t index_of(const struct comparison *c, uint32_t place)
 {
 	size_t i = 0;
@@ -287,13 +349,13 @@ static size_t index_of(const struct comparison *c, uint32_t place)
 	return i;
 }
 
-/* Follows the additional time of bad sessions to a place. A call that good ones do not make, on the way, explains it. */
+/* Follows the additional time of bad sessions to a place. */
 static bool find_time(struct comparison *c, const struct compare_options *options, const struct slowness *slowness)
 {
 	double sure = slowness->sure;
 	double factor = options->ratio > 0 ? options->ratio : 2;
 	double least = options->min_ns ? (double)options->min_ns : 1e6;
-	uint32_t inner, extra, place;
+	uint32_t inner, place;
 	uint32_t good = c->group[0].sessions, bad = c->group[1].sessions;
 	const char *waits_in;
 
@@ -305,15 +367,11 @@ static bool find_time(struct comparison *c, const struct compare_options *option
 	inner = follow_time(c, 0);
 	if (!inner)
 		return false;
-	extra = first_extra(c, inner);
 	waits_in = compare_function(c, inner)->name;
-	place = specific_place(c, inner);
-	if (extra) {
-		compare_put_first(c, index_of(c, extra));
-	} else {
+	place = named_place(c, inner);
+	if (index_of(c, place) == c->all.count)
 		(void)compare_add(c, DIVERGENCE_SLOWER, place, sure);
-		compare_put_first(c, c->all.count - 1);
-	}
+	compare_put_first(c, index_of(c, place));
 	c->all.items[0].waits_in = waits_in;
 	c->all.items[0].confidence = max_of(c->all.items[0].confidence, sure);
 	return true;
@@ -406,14 +464,16 @@ static void find_calls(struct comparison *c, struct compare_subject *subject)
 	vec_done(&found);
 }
 
-/* Slower sessions that were found by their time at a place: reached by a call that the others do not make, it is that. */
+/* Slower sessions that were found by their time at a place. */
 static size_t add_slower_outlier(struct comparison *c, uint32_t place, const struct compare_outlier *outlier)
 {
-	uint32_t extra = first_extra(c, place), at = extra ? extra : requesting_place(c, specific_place(c, place));
+	uint32_t at = named_place(c, place);
 	struct divergence *d;
-	size_t known = extra ? index_of(c, extra) : c->all.count;
+	size_t known;
 
-	d = extra ? &c->all.items[known] : compare_add(c, DIVERGENCE_SLOWER, at, outlier->confidence);
+	at = at == place ? requesting_place(c, at) : at;
+	known = index_of(c, at);
+	d = known < c->all.count ? &c->all.items[known] : compare_add(c, DIVERGENCE_SLOWER, at, outlier->confidence);
 	d->time = (uint8_t)outlier->time;
 	d->waits_in = compare_function(c, place)->name;
 	d->confidence = outlier->confidence;

@@ -15,7 +15,7 @@
 #define CLIENT_NS 1e9
 #define COUNTS    0.1
 /* False alarm rates; a busy machine makes own time less reliable. */
-#define OWN_CHANCE    0.003
+#define OWN_CHANCE    0.006
 #define CLIENT_CHANCE 0.01
 /* Smallest factor between the k-th excess and the next. */
 #define GAP 2.0
@@ -32,6 +32,8 @@
 /* A program is interrupted more often where it begins to work, or enters the kernel, than its time there suggests. */
 #define BEGIN_SPENT 0.3
 #define LEAST_SPENT 0.05
+/* Most of the time that a byte may cost, to be copied a few times: small sessions have other costs. */
+#define BYTE_NS 5.0
 /* The wait for a CPU that others may also have, as a quantile over the sessions. */
 #define DELAY_QUANTILE 0.9
 /* Sessions that begin a thread are special if they are at most this share, and at least half of them take longer. */
@@ -342,8 +344,8 @@ static double second_largest(const struct time_search *t)
 	return 0;
 }
 
-/* Own time of a session per unit of its work: nanoseconds that more units explain. */
-static void allow(struct time_search *t, const double *own, const double *work)
+/* Own time of a session per unit of its work, up to `most`: nanoseconds that more units explain. */
+static void allow(struct time_search *t, const double *own, const double *work, double most)
 {
 	const struct outliers *o = t->o;
 	_cleanup_free_ double *rates = xzalloc((o->cells->slots + 1) * sizeof(*rates));
@@ -351,7 +353,7 @@ static void allow(struct time_search *t, const double *own, const double *work)
 
 	for (uint32_t i = 0; i < o->cells->slots; i++)
 		rates[i] = own[i] / max_of(work[i], 1.0);
-	rate = median_of(t, rates);
+	rate = min_of(median_of(t, rates), most);
 	for (uint32_t i = 0; i < o->cells->slots; i++)
 		t->allowance[i] = max_of(t->allowance[i], rate * max_of(work[i] - usual, 0.0));
 }
@@ -367,13 +369,13 @@ static void know_allowance(struct time_search *t, const bool *counts)
 		own[i] = sane(t->values[i]);
 		work[i] = o->s->list.items[o->cells->session_of[i]].requests;
 	}
-	allow(t, own, work);
+	allow(t, own, work, INFINITY);
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct flow_row *row = &o->s->list.items[o->cells->session_of[i]];
 
 		work[i] = (double)row->tx_bytes + (double)row->rx_bytes;
 	}
-	allow(t, own, work);
+	allow(t, own, work, BYTE_NS);
 	for (uint32_t i = 0; i < slots; i++) {
 		t->allowance[i] += (double)o->cells->delay_ns[i];
 		t->room[i] = (double)o->cells->delay_ns[i];

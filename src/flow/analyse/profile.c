@@ -51,6 +51,7 @@ struct profiler {
 	SPILL(struct session_state) states; /* by number in demux.sessions */
 	/* Of sessions served by several threads, which are read one by one: their order is known only at the end. */
 	SPILL(struct turn_segment) shared;
+	uint64_t idle_ticks;   /* waits of the thread outside all sessions */
 	bool is_client_op;     /* the last operation was on a client's socket */
 	uint64_t held_delay_ns; /* of the open segment, whose session is still unknown */
 	uint64_t delay_ticks;        /* when the thread's delay was last known, */
@@ -167,6 +168,7 @@ static void count_wait(struct profiler *p, uint32_t index, const struct turn_wai
 		return;
 	f = &p->profile->places.items[wait->place].group[group];
 	f->wait_ticks += wait->ticks * p->weight;
+	f->pause_ticks += wait->time == PROFILE_OWN ? wait->ticks * p->weight : 0;
 	f->waits += p->weight;
 }
 
@@ -324,6 +326,7 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 		uint64_t took = ticks - walk->frames.items[walk->root].ticks;
 
 		segment->index = index;
+		segment->start_idle_ticks = segment->end_idle_ticks = p->idle_ticks;
 		segment->thread = (uint32_t)walk->thread;
 		segment->start_ticks = walk->frames.items[walk->root].ticks;
 		segment->end_ticks = ticks;
@@ -430,6 +433,8 @@ static void see_outside(struct profiler *p, const struct walk *walk, const struc
 	uint32_t index = flow_sessions_find(p->s, walk->op_session), place = place_now(p);
 	struct turn_segment segment = {
 		.index = index,
+		.start_idle_ticks = p->idle_ticks,
+		.end_idle_ticks = p->idle_ticks,
 		.thread = (uint32_t)walk->thread,
 		.start_ticks = op->start_ticks,
 		.end_ticks = op->end_ticks,
@@ -486,6 +491,8 @@ static void examine(struct profiler *p, const struct walk *walk, const struct fl
 	p->is_client_op = walk->op_session != DEMUX_NONE && is_own_client(p, walk, op);
 	if (p->cells)
 		note_operation(p, walk, op);
+	if (op->op == FLOW_OP_WAIT && (walk->root == SIZE_MAX || walk->session == DEMUX_NONE))
+		p->idle_ticks += op->end_ticks - op->start_ticks;
 	if (walk->root == SIZE_MAX) {
 		if (walk->op_session != DEMUX_NONE && op->op != FLOW_OP_ACCEPT)
 			see_outside(p, walk, op);
@@ -649,7 +656,7 @@ static void walk_all(struct profiler *p)
 
 		p->weight = summary ? summary->count : 1;
 		p->touched.count = 0;
-		p->delay_ticks = p->delay_client_ticks = 0;
+		p->delay_ticks = p->delay_client_ticks = p->idle_ticks = 0;
 		walk_thread(&walk, &visitor, p, i);
 	}
 }

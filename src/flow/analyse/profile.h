@@ -22,6 +22,7 @@ struct profile_figures {
 	uint64_t self_ticks; /* without callees */
 	uint64_t wait_ticks; /* of sessions with their last operation here; examined: only what turn.h counts */
 	uint64_t waits;
+	uint64_t pause_ticks; /* part of wait_ticks: between segments, not for the client */
 	uint64_t max_ticks; /* of a call, including callees */
 };
 

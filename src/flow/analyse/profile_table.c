@@ -74,6 +74,7 @@ static void merge_figures(struct profile_figures *into, const struct profile_fig
 	into->self_ticks += (uint64_t)((double)from->self_ticks * scale);
 	into->wait_ticks += (uint64_t)((double)from->wait_ticks * scale);
 	into->waits += from->waits;
+	into->pause_ticks += (uint64_t)((double)from->pause_ticks * scale);
 	into->max_ticks = max_of(into->max_ticks, (uint64_t)((double)from->max_ticks * scale));
 }
 

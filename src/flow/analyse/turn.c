@@ -84,6 +84,14 @@ static bool whose_turn(const struct turn_segment *s, struct turn_wait *wait)
 	return s->is_partial || s->last == TURN_READ;
 }
 
+/* While the thread works for others, a session waits for them, and not for what it waits for. */
+static uint64_t idle_between(const struct turn_segment *before, const struct turn_segment *after, uint64_t gap)
+{
+	if (before->thread != after->thread)
+		return gap;
+	return min_of(gap, after->start_idle_ticks - min_of(before->end_idle_ticks, after->start_idle_ticks));
+}
+
 bool turn_between(const struct turn_segment *before, const struct turn_segment *after, struct turn_wait *ret_wait)
 {
 	uint64_t gap = after->start_ticks - min_of(before->end_ticks, after->start_ticks);
@@ -96,10 +104,12 @@ bool turn_between(const struct turn_segment *before, const struct turn_segment *
 		return before->last == TURN_READ;
 	case TURN_WRITE:
 		ret_wait->time = before->is_partial ? PROFILE_STALL : PROFILE_OWN;
+		ret_wait->ticks = before->is_partial ? gap : idle_between(before, after, gap);
 		ret_wait->place = before->is_partial || !before->place ? after->first_place : before->place;
 		return before->is_partial || before->thread == after->thread;
 	case TURN_OTHER:
 		ret_wait->time = PROFILE_OWN;
+		ret_wait->ticks = idle_between(before, after, gap);
 		return true;
 	case TURN_CLOSE:
 		return whose_turn(before, ret_wait);
@@ -116,7 +126,10 @@ bool turn_open_end(const struct turn_segment *last, uint64_t end_ticks, struct t
 
 void turn_join(struct turn_segment *before, const struct turn_segment *after)
 {
-	before->end_ticks = max_of(before->end_ticks, after->end_ticks);
+	if (after->end_ticks >= before->end_ticks) {
+		before->end_ticks = after->end_ticks;
+		before->end_idle_ticks = after->end_idle_ticks;
+	}
 	if (after->last != TURN_NONE || after->is_partial) {
 		before->last = after->last != TURN_NONE ? after->last : before->last;
 		before->is_partial = after->is_partial;

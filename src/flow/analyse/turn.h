@@ -28,6 +28,8 @@ enum turn_op {
 struct turn_segment {
 	uint64_t start_ticks, end_ticks;
 	uint64_t op_ticks;   /* last operation, or the end */
+	/* Time that the thread had nothing to do, since it began, at the two ends. */
+	uint64_t start_idle_ticks, end_idle_ticks;
 	uint64_t lead_ticks; /* the client was waited for inside, before the first bytes */
 	uint32_t index;      /* of the session in the list */
 	uint32_t thread;
