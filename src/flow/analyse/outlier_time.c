@@ -58,6 +58,7 @@ struct loss {
 
 struct time_search {
 	struct outliers *o;
+	const bool *counts; /* by place: its time is a session's */
 	double *values;    /* by slot, of the current place: nanoseconds */
 	double *allowance; /* by slot: what requests, bytes and the scheduler explain */
 	struct sample *samples;
@@ -138,21 +139,46 @@ static bool *places_that_count(const struct outliers *o)
 	return counts;
 }
 
-/* Place 0: the sum over all places. */
-static void take_values(struct time_search *t, uint32_t place, enum profile_time time, const bool *counts)
+static void add_values(struct time_search *t, uint32_t place, enum profile_time time)
 {
-	const struct outliers *o = t->o;
-	uint32_t first = place ? place : 1, end = place ? place + 1 : (uint32_t)o->profile->places.count;
+	size_t count;
+	const struct profile_cell *cell = outlier_cells(t->o, place, &count);
 
-	memset(t->values, 0, o->cells->slots * sizeof(*t->values));
-	for (uint32_t at = first; at < end; at++) {
-		size_t count;
-		const struct profile_cell *cell = outlier_cells(o, at, &count);
+	/* Waiting for the client counts wherever it is. */
+	for (size_t i = 0; i < count && (t->counts[place] || time != PROFILE_OWN); i++)
+		t->values[cell[i].slot] += (double)flow_span_ns(t->o->s->trace, cell[i].ticks[time]);
+}
 
-		/* Waiting for the client counts wherever it is. */
-		for (size_t i = 0; i < count && (counts[at] || time != PROFILE_OWN); i++)
-			t->values[cell[i].slot] += (double)flow_span_ns(o->s->trace, cell[i].ticks[time]);
+/* Time at the place and, unless only its self time is wanted, below; place 0: of the session. */
+static void take_values(struct time_search *t, uint32_t place, enum profile_time time, bool is_self)
+{
+	const struct profile_place *places = t->o->profile->places.items;
+	uint32_t at = place;
+
+	memset(t->values, 0, t->o->cells->slots * sizeof(*t->values));
+	add_values(t, place, time);
+	if (is_self)
+		return;
+	for (at = places[place].first_child; at && at != place;) {
+		add_values(t, at, time);
+		if (places[at].first_child) {
+			at = places[at].first_child;
+			continue;
+		}
+		while (at != place && !places[at].next)
+			at = places[at].parent;
+		at = at == place ? place : places[at].next;
 	}
+}
+
+/* Whether two sessions take long enough to be examined. */
+static bool is_worth_it(const struct time_search *t, enum profile_time time)
+{
+	double least = COUNTS * floor_of(time), count = 0;
+
+	for (uint32_t i = 0; i < t->o->cells->slots && count < 2; i++)
+		count += t->values[i] >= least ? t->o->weight[i] : 0;
+	return count >= 2;
 }
 
 /* A wrapped correction of a call that was cut: nothing. */
@@ -283,8 +309,7 @@ static double chance_of_losses(const struct time_search *t, uint32_t place, cons
 
 /* --- a place --- */
 
-static bool test_place(struct time_search *t, uint32_t place, enum profile_time time, const bool *counts,
-		       struct outlier_mark *ret_mark)
+static bool test_place(struct time_search *t, uint32_t place, enum profile_time time, struct outlier_mark *ret_mark)
 {
 	/* Another process waits for a CPU as long as this one. */
 	double noise = time == PROFILE_OWN && t->o->cells->is_upstream[place] ? t->delay_ns : 0;
@@ -292,7 +317,9 @@ static bool test_place(struct time_search *t, uint32_t place, enum profile_time 
 	double chance, least;
 	size_t count;
 
-	take_values(t, place, time, counts);
+	take_values(t, place, time, false);
+	if (!is_worth_it(t, time))
+		return false;
 	sort_samples(t, time, false);
 	chance = gap_chance(t, time, noise, &count);
 	if (getenv("FLOWDBG") && t->count && t->samples[0].excess >= floor_of(time)) {
@@ -314,7 +341,7 @@ static bool test_place(struct time_search *t, uint32_t place, enum profile_time 
 	least = t->samples[count - 1].excess;
 	if (time == PROFILE_OWN && is_warm_up(t->o, &few))
 		return false;
-	if (time == PROFILE_OWN && place)
+	if (time == PROFILE_OWN && place && !t->o->profile->places.items[place].first_child)
 		chance = max_of(chance, chance_of_losses(t, place, &few, least));
 	if (chance > chance_of(time))
 		return false;
@@ -358,13 +385,13 @@ static void allow(struct time_search *t, const double *own, const double *work, 
 		t->allowance[i] = max_of(t->allowance[i], rate * max_of(work[i] - usual, 0.0));
 }
 
-static void know_allowance(struct time_search *t, const bool *counts)
+static void know_allowance(struct time_search *t)
 {
 	const struct outliers *o = t->o;
 	uint32_t slots = o->cells->slots;
 	_cleanup_free_ double *own = xzalloc((slots + 1) * sizeof(*own)), *work = xzalloc((slots + 1) * sizeof(*work));
 
-	take_values(t, 0, PROFILE_OWN, counts);
+	take_values(t, 0, PROFILE_OWN, false);
 	for (uint32_t i = 0; i < slots; i++) {
 		own[i] = sane(t->values[i]);
 		work[i] = o->s->list.items[o->cells->session_of[i]].requests;
@@ -385,7 +412,7 @@ static void know_allowance(struct time_search *t, const bool *counts)
 }
 
 /* Time per place, excesses, and the number of places where sessions differ at all. */
-static void know_places(struct time_search *t, const bool *counts)
+static void know_places(struct time_search *t)
 {
 	const struct outliers *o = t->o;
 
@@ -395,14 +422,18 @@ static void know_places(struct time_search *t, const bool *counts)
 
 		(void)outlier_cells(o, place, &cells);
 		for (unsigned time = 0; time < PROFILE_TIMES && cells; time++) {
-			take_values(t, place, time, counts);
+			take_values(t, place, time, true);
+			t->o->looked_at += time == PROFILE_OWN && t->counts[place];
+			t->median = 0;
+			if (time == PROFILE_OWN)
+				t->spent[place] = median_of(t, t->values) * o->all;
+			t->all_spent += time == PROFILE_OWN ? t->spent[place] : 0;
+			if (!is_worth_it(t, time))
+				continue;
 			sort_samples(t, time, false);
 			t->tests[time != PROFILE_OWN] += second_largest(t) >= COUNTS * floor_of(time);
 			if (time != PROFILE_OWN)
 				continue;
-			t->spent[place] = t->median * o->all;
-			t->all_spent += t->spent[place];
-			t->o->looked_at += counts[place];
 			for (size_t i = 0; i < t->count && t->samples[i].excess >= COUNTS * OWN_NS; i++)
 				vec_push(&t->losses,
 					 (struct loss){t->samples[i].excess, place, t->samples[i].slot});
@@ -413,7 +444,7 @@ static void know_places(struct time_search *t, const bool *counts)
 	for (unsigned time = 0; time < PROFILE_TIMES; time++) {
 		double gap = pow(t->tests[time != PROFILE_OWN] * 2 / chance_of(time), 1 / (2 * t->tail)), seen;
 
-		take_values(t, 0, time, counts);
+		take_values(t, 0, time, false);
 		sort_samples(t, time, false);
 		seen = gap * max_of(t->count > 2 ? t->samples[2].excess : 0, COUNTS * floor_of(time));
 		*(time == PROFILE_OWN ? &t->o->seen_own_ns : &t->o->seen_client_ns) =
@@ -425,8 +456,9 @@ static void know_places(struct time_search *t, const bool *counts)
 /* --- from the sessions to the function --- */
 
 /* Mean difference of the sessions from the rest, place by place, with callees. The caller frees it. */
-static double *differences(const struct outliers *o, const struct outlier_mark *mark, const bool *counts)
+static double *differences(const struct time_search *t, const struct outlier_mark *mark)
 {
+	const struct outliers *o = t->o;
 	size_t n = o->profile->places.count;
 	double *difference = xzalloc((n + 1) * sizeof(*difference)), few = 0;
 
@@ -436,7 +468,7 @@ static double *differences(const struct outliers *o, const struct outlier_mark *
 		size_t count;
 		const struct profile_cell *cell = outlier_cells(o, place, &count);
 
-		for (size_t i = 0; i < count && (counts[place] || mark->time != PROFILE_OWN); i++) {
+		for (size_t i = 0; i < count && (t->counts[place] || mark->time != PROFILE_OWN); i++) {
 			double ns = sane((double)flow_span_ns(o->s->trace, cell[i].ticks[mark->time])) *
 				    o->weight[cell[i].slot];
 
@@ -450,11 +482,10 @@ static double *differences(const struct outliers *o, const struct outlier_mark *
 	return difference;
 }
 
-/* The innermost place with most of the excess. */
-static uint32_t follow(const struct outliers *o, const double *difference)
+/* The innermost place with most of the excess, from this one on. */
+static uint32_t follow(const struct outliers *o, uint32_t place, const double *difference)
 {
 	const struct profile_place *places = o->profile->places.items;
-	uint32_t place = 0;
 
 	for (;;) {
 		uint32_t best = 0;
@@ -471,16 +502,18 @@ static uint32_t follow(const struct outliers *o, const double *difference)
 }
 
 /*
- * From the session as a whole to a place. The sessions are those that stand out there, too; if they do not, because
+ * Inwards to the place that has the time. The sessions are those that stand out there, too; if they do not, because
  * another process may have been slow, nobody is named.
  */
-static bool lead_to_place(struct time_search *t, struct outlier_mark *mark, const bool *counts)
+static bool lead_inwards(struct time_search *t, struct outlier_mark *mark)
 {
-	_cleanup_free_ double *difference = differences(t->o, mark, counts);
-	uint32_t place = follow(t->o, difference);
+	_cleanup_free_ double *difference = differences(t, mark);
+	uint32_t place = follow(t->o, mark->place, difference);
 	struct outlier_mark there;
 
-	if (place && test_place(t, place, mark->time, counts, &there)) {
+	if (place == mark->place)
+		return place;
+	if (place && test_place(t, place, mark->time, &there)) {
 		*mark = there;
 		return true;
 	}
@@ -489,19 +522,18 @@ static bool lead_to_place(struct time_search *t, struct outlier_mark *mark, cons
 }
 
 /* Largest total excess. */
-static const struct outlier_mark *choose(struct time_search *t, const bool *counts)
+static const struct outlier_mark *choose(struct time_search *t)
 {
-	struct outlier_mark *best;
+	for (;;) {
+		struct outlier_mark *best = NULL;
 
-	do {
-		best = NULL;
 		vec_each(&t->o->marks, mark)
 			if (mark->excess > 0 && (!best || mark->excess > best->excess))
 				best = mark;
-		if (!best || best->place || lead_to_place(t, best, counts))
+		if (!best || lead_inwards(t, best))
 			return best;
 		best->excess = 0;
-	} while (true);
+	}
 }
 
 const struct outlier_mark *outlier_find_time(struct outliers *o)
@@ -514,6 +546,7 @@ const struct outlier_mark *outlier_find_time(struct outliers *o)
 	_cleanup_free_ struct sample *samples = xzalloc((slots + 1) * sizeof(*samples));
 	struct time_search t = {
 		.o = o,
+		.counts = counts,
 		.values = values,
 		.allowance = allowance,
 		.samples = samples,
@@ -522,16 +555,16 @@ const struct outlier_mark *outlier_find_time(struct outliers *o)
 	};
 	const struct outlier_mark *best;
 
-	know_allowance(&t, counts);
-	know_places(&t, counts);
+	know_allowance(&t);
+	know_places(&t);
 	for (uint32_t place = 0; place < o->profile->places.count; place++)
 		for (unsigned time = 0; time < PROFILE_TIMES; time++) {
 			struct outlier_mark mark;
 
-			if (test_place(&t, place, time, counts, &mark))
+			if (test_place(&t, place, time, &mark))
 				vec_push(&o->marks, mark);
 		}
-	best = choose(&t, counts);
+	best = choose(&t);
 	free(t.spent);
 	vec_done(&t.losses);
 	return best;
