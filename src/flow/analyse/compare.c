@@ -222,7 +222,8 @@ static uint32_t specific_place(const struct comparison *c, uint32_t place)
 	bool is_wrapper = !places[place].first_child &&
 			  places[place].group[1].wait_ticks > places[place].group[1].self_ticks;
 
-	while (is_wrapper && parent && !places[parent].is_dispatcher) {
+	/* The root of a segment says less than what it calls. */
+	while (is_wrapper && parent && places[parent].parent && !places[places[parent].parent].is_dispatcher) {
 		/* And so is what does nothing but call it. */
 		is_wrapper = places[parent].first_child == place && !places[place].next &&
 			     places[parent].group[1].calls == places[place].group[1].calls;

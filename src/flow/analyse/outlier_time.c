@@ -14,9 +14,8 @@
 #define OWN_NS    1e6
 #define CLIENT_NS 1e9
 #define COUNTS    0.1
-/* False alarm rates; a busy machine makes own time less reliable. */
-#define OWN_CHANCE    0.006
-#define CLIENT_CHANCE 0.01
+/* False alarm rate. */
+#define CHANCE 0.01
 /* Smallest factor between the k-th excess and the next. */
 #define GAP 2.0
 /* Tail of the excesses, if the time without a CPU is known and taken off, and if it is not. */
@@ -76,11 +75,6 @@ struct time_search {
 static double floor_of(enum profile_time time)
 {
 	return time == PROFILE_OWN ? OWN_NS : CLIENT_NS;
-}
-
-static double chance_of(enum profile_time time)
-{
-	return time == PROFILE_OWN ? OWN_CHANCE : CLIENT_CHANCE;
 }
 
 static int by_value(const void *a, const void *b)
@@ -322,19 +316,13 @@ static bool test_place(struct time_search *t, uint32_t place, enum profile_time 
 		return false;
 	sort_samples(t, time, false);
 	chance = gap_chance(t, time, noise, &count);
-	if (getenv("FLOWDBG") && t->count && t->samples[0].excess >= floor_of(time)) {
-		fprintf(stderr, "place %u %s time %u k %zu chance %g:", place, place ? t->o->s->trace->functions[t->o->profile->places.items[place].fn].name : "-", time, count, chance);
-		for (size_t i = 0; i < 9 && i < t->count; i++)
-			fprintf(stderr, " %u:%.2f(-%.2f)", t->o->cells->session_of[t->samples[i].slot] + 1, t->samples[i].excess / 1e6, t->allowance[t->samples[i].slot] / 1e6);
-		fprintf(stderr, "\n");
-	}
-	if (!count || chance > chance_of(time))
+	if (!count || chance > CHANCE)
 		return false;
 	few = set_of(t, count);
 	if (time == PROFILE_OWN && begins_take_longer(t->o, &few)) {
 		sort_samples(t, time, true);
 		chance = gap_chance(t, time, noise, &count);
-		if (!count || chance > chance_of(time))
+		if (!count || chance > CHANCE)
 			return false;
 		few = set_of(t, count);
 	}
@@ -343,7 +331,7 @@ static bool test_place(struct time_search *t, uint32_t place, enum profile_time 
 		return false;
 	if (time == PROFILE_OWN && place && !t->o->profile->places.items[place].first_child)
 		chance = max_of(chance, chance_of_losses(t, place, &few, least));
-	if (chance > chance_of(time))
+	if (chance > CHANCE)
 		return false;
 	*ret_mark = (struct outlier_mark){.few = few,
 					  .place = place,
@@ -442,7 +430,7 @@ static void know_places(struct time_search *t)
 	for (unsigned i = 0; i < 2; i++)
 		t->tests[i] = max_of(t->tests[i], 1.0);
 	for (unsigned time = 0; time < PROFILE_TIMES; time++) {
-		double gap = pow(t->tests[time != PROFILE_OWN] * 2 / chance_of(time), 1 / (2 * t->tail)), seen;
+		double gap = pow(t->tests[time != PROFILE_OWN] * 2 / CHANCE, 1 / (2 * t->tail)), seen;
 
 		take_values(t, 0, time, false);
 		sort_samples(t, time, false);
