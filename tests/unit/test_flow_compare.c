@@ -73,10 +73,10 @@ static void client(struct model *m, uint32_t number, enum manner manner)
 	trace_writer_call(m->writer, m->thread, m->now += 10, m->answer);
 	for (unsigned i = 0; i < (m->lookups ? m->lookups : manner == MORE ? 3 : 1); i++)
 		call(m, m->lookup,
-		     manner == SLOW     ? 40000000
-		     : manner == TWICE  ? m->lookup_ns * 2
-		     : manner == MANY   ? m->lookup_ns * 400
-					: m->lookup_ns);
+		     manner == SLOW    ? 40000000
+		     : manner == TWICE ? m->lookup_ns * 2
+		     : manner == MANY  ? m->lookup_ns * 400
+				       : m->lookup_ns);
 	if (manner == EXTRA)
 		call(m, m->error, 100);
 	if (manner == FAILING)

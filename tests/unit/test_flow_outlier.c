@@ -186,7 +186,8 @@ TEST(time_without_a_cpu_is_not_the_programs)
 		_cleanup_(comparison_freep) struct comparison *c = NULL;
 		uint64_t now = 1000;
 
-		buf_add_text(&text, "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=99\n");
+		buf_add_text(&text,
+			     "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=99\n");
 		for (unsigned i = 1; i <= 20; i++) {
 			bool is_hit = i == 8 || i == 13 || i == 19;
 			uint64_t end = now + (is_hit ? 41000000 : 1000000);

@@ -194,7 +194,8 @@ static uint32_t follow_time(const struct comparison *c, uint32_t place)
 		uint32_t next = largest_child(c, place);
 
 		/* The largest among root functions and dispatchers. */
-		if (!next || (compare_excess_ns(c, next) < MOST * compare_excess_ns(c, place) && !(!place && compare_excess_ns(c, next) > 0) &&
+		if (!next || (compare_excess_ns(c, next) < MOST * compare_excess_ns(c, place) &&
+			      !(!place && compare_excess_ns(c, next) > 0) &&
 			      !(c->profile->places.items[place].is_dispatcher && compare_excess_ns(c, next) > 0)))
 			return place;
 		place = next;
@@ -219,8 +220,8 @@ static uint32_t specific_place(const struct comparison *c, uint32_t place)
 {
 	const struct profile_place *places = c->profile->places.items;
 	uint32_t parent = places[place].parent;
-	bool is_wrapper = !places[place].first_child &&
-			  places[place].group[1].wait_ticks > places[place].group[1].self_ticks;
+	bool is_wrapper =
+		!places[place].first_child && places[place].group[1].wait_ticks > places[place].group[1].self_ticks;
 
 	/* The root of a segment says less than what it calls. */
 	while (is_wrapper && parent && places[parent].parent && !places[places[parent].parent].is_dispatcher) {
@@ -255,7 +256,8 @@ static uint32_t innermost_new(const struct comparison *c, uint32_t place, const 
 	for (;;) {
 		uint32_t next = 0;
 
-		for (uint32_t at = c->profile->places.items[place].first_child; at; at = c->profile->places.items[at].next)
+		for (uint32_t at = c->profile->places.items[place].first_child; at;
+		     at = c->profile->places.items[at].next)
 			if (below[at] > below[next])
 				next = at;
 		if (!next || below[next] < PAUSE_SHARE * (below[place] - 1))
@@ -363,7 +365,8 @@ static bool find_time(struct comparison *c, const struct compare_options *option
 	/* With few sessions nothing is significant; with more, it must not be chance, unless all took far longer. */
 	if (min_of(good, bad) > 3 && compare_rank_chance(sure, good, bad) > TIME_CHANCE && slowness->least < factor)
 		return false;
-	if (sure < SURE || compare_excess_ns(c, 0) < least || compare_mean_ns(c, 0, 1) < factor * compare_mean_ns(c, 0, 0))
+	if (sure < SURE || compare_excess_ns(c, 0) < least ||
+	    compare_mean_ns(c, 0, 1) < factor * compare_mean_ns(c, 0, 0))
 		return false;
 	inner = follow_time(c, 0);
 	if (!inner)
@@ -457,7 +460,7 @@ static void find_calls(struct comparison *c, struct compare_subject *subject)
 		if (c->all.count > OTHERS_MAX)
 			break;
 		(void)compare_add(c, more->bad > more->good ? DIVERGENCE_EXTRA : DIVERGENCE_MISSING, more->place,
-			       more->confidence);
+				  more->confidence);
 		d = &c->all.items[c->all.count - 1];
 		d->good_calls = more->good;
 		d->bad_calls = more->bad;
@@ -633,9 +636,9 @@ struct comparison *compare_groups(struct flow_sessions *s, const uint8_t *group_
 	describe_group(&c->group[0], "good", s, group_of, 0);
 	describe_group(&c->group[1], "bad", s, group_of, 1);
 	c->profile = profile_new_examined(s, group_of, 2);
-	finish(c, &(struct compare_subject){.sessions = {s, s},
-					   .group_of = {group_of, group_of},
-					   .profile = {c->profile, c->profile}},
+	finish(c,
+	       &(struct compare_subject){
+		       .sessions = {s, s}, .group_of = {group_of, group_of}, .profile = {c->profile, c->profile}},
 	       options);
 	return c;
 }

@@ -71,8 +71,9 @@ static bool add_nothing(struct buf *out, const struct comparison *c)
 		buf_add_format(out, "nothing to compare: %u good and %u bad sessions", c->group[0].sessions,
 			       c->group[1].sessions);
 	else if (!c->all.count)
-		buf_add_format(out, "no difference beyond what good sessions show among themselves: %u good and %u bad "
-				    "sessions compared at %zu places",
+		buf_add_format(out,
+			       "no difference beyond what good sessions show among themselves: %u good and %u bad "
+			       "sessions compared at %zu places",
 			       c->group[0].sessions, c->group[1].sessions, c->profile->places.count - 1);
 	else
 		return false;

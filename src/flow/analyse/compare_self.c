@@ -112,8 +112,8 @@ static void take_values(struct self_times *t, unsigned trace, uint32_t place, ui
 		spill_trim_at(i);
 		if (group > 1 || !cell->calls)
 			continue;
-		spill_push(&t->of[group],
-			   (uint64_t)((double)cell->ticks[PROFILE_OWN] / (double)max_of(cell->calls, (uint64_t)1) * ns * 1000));
+		spill_push(&t->of[group], (uint64_t)((double)cell->ticks[PROFILE_OWN] /
+						     (double)max_of(cell->calls, (uint64_t)1) * ns * 1000));
 		*calls += group == 1 ? cell->calls : 0;
 	}
 }

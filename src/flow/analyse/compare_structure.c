@@ -129,7 +129,8 @@ static bool comes_first(const struct comparison *c, const struct divergence *a, 
 	if (time_a != time_b)
 		return time_a > time_b;
 	/* In one caller, what is done says more than what is not. */
-	if (a->kind != b->kind && c->profile->places.items[a->place].parent == c->profile->places.items[b->place].parent)
+	if (a->kind != b->kind &&
+	    c->profile->places.items[a->place].parent == c->profile->places.items[b->place].parent)
 		return a->kind == DIVERGENCE_EXTRA;
 	first_a = profile_order(c->profile, a->kind == DIVERGENCE_EXTRA, a->place);
 	first_b = profile_order(c->profile, b->kind == DIVERGENCE_EXTRA, b->place);

@@ -20,7 +20,7 @@ struct matcher {
 	struct map names;   /* name and copy number -> good function */
 	struct map callers; /* name and caller -> good function, or NOT_CLEAR */
 	struct buf key;
-	bool has_files;     /* both traces name source files */
+	bool has_files; /* both traces name source files */
 };
 
 static const struct flow_module *module_of(const struct flow_trace *trace, uint32_t fn)

@@ -35,11 +35,11 @@ struct outliers {
 	struct flow_sessions *s;
 	const struct profile *profile;
 	const struct profile_cells *cells;
-	uint32_t *weight;    /* by slot: sessions it stands for; 0: not examined */
-	double all;          /* sum of these */
-	uint32_t *height;    /* by place: levels of callees */
-	bool *many_callers;  /* by function, in sessions */
-	bool *is_shared;     /* the same, anywhere */
+	uint32_t *weight;          /* by slot: sessions it stands for; 0: not examined */
+	double all;                /* sum of these */
+	uint32_t *height;          /* by place: levels of callees */
+	bool *many_callers;        /* by function, in sessions */
+	bool *is_shared;           /* the same, anywhere */
 	struct outlier_set paced;  /* sessions whose client sent in more pieces than most */
 	struct outlier_set begins; /* first session of a thread, or of the recording */
 	VEC(struct outlier_mark) marks;

@@ -163,9 +163,9 @@ static void take_calls(struct call_search *c, uint32_t place)
 
 		while (k < callers && up[k].slot < cell->slot)
 			k++;
-		vec_push(&c->values, (double)cell->calls / (k < callers && up[k].slot == cell->slot && up[k].calls
-								    ? (double)up[k].calls
-								    : 1));
+		vec_push(&c->values,
+			 (double)cell->calls /
+				 (k < callers && up[k].slot == cell->slot && up[k].calls ? (double)up[k].calls : 1));
 	}
 }
 

@@ -58,8 +58,8 @@ struct loss {
 struct time_search {
 	struct outliers *o;
 	const bool *counts; /* by place: its time is a session's */
-	double *values;    /* by slot, of the current place: nanoseconds */
-	double *allowance; /* by slot: what requests, bytes and the scheduler explain */
+	double *values;     /* by slot, of the current place: nanoseconds */
+	double *allowance;  /* by slot: what requests, bytes and the scheduler explain */
 	struct sample *samples;
 	size_t count;
 	double *spent; /* by place: nanoseconds of all sessions */
@@ -67,7 +67,7 @@ struct time_search {
 	double tail;
 	double tests[2]; /* places where sessions differ: in own time, in client's */
 	double delay_ns; /* time that few sessions waited for a CPU longer than */
-	double median; /* of the current place */
+	double median;   /* of the current place */
 	VEC(struct loss) losses;
 	double *room;
 };
@@ -423,8 +423,7 @@ static void know_places(struct time_search *t)
 			if (time != PROFILE_OWN)
 				continue;
 			for (size_t i = 0; i < t->count && t->samples[i].excess >= COUNTS * OWN_NS; i++)
-				vec_push(&t->losses,
-					 (struct loss){t->samples[i].excess, place, t->samples[i].slot});
+				vec_push(&t->losses, (struct loss){t->samples[i].excess, place, t->samples[i].slot});
 		}
 	}
 	for (unsigned i = 0; i < 2; i++)
@@ -436,8 +435,7 @@ static void know_places(struct time_search *t)
 		sort_samples(t, time, false);
 		seen = gap * max_of(t->count > 2 ? t->samples[2].excess : 0, COUNTS * floor_of(time));
 		*(time == PROFILE_OWN ? &t->o->seen_own_ns : &t->o->seen_client_ns) =
-			max_of(max_of(seen, floor_of(time)),
-			       time == PROFILE_STALL ? t->o->seen_client_ns : 0.0);
+			max_of(max_of(seen, floor_of(time)), time == PROFILE_STALL ? t->o->seen_client_ns : 0.0);
 	}
 }
 

@@ -51,9 +51,9 @@ struct profiler {
 	SPILL(struct session_state) states; /* by number in demux.sessions */
 	/* Of sessions served by several threads, which are read one by one: their order is known only at the end. */
 	SPILL(struct turn_segment) shared;
-	uint64_t idle_ticks;   /* waits of the thread outside all sessions */
-	bool is_client_op;     /* the last operation was on a client's socket */
-	uint64_t held_delay_ns; /* of the open segment, whose session is still unknown */
+	uint64_t idle_ticks;         /* waits of the thread outside all sessions */
+	bool is_client_op;           /* the last operation was on a client's socket */
+	uint64_t held_delay_ns;      /* of the open segment, whose session is still unknown */
 	uint64_t delay_ticks;        /* when the thread's delay was last known, */
 	uint64_t delay_client_ticks; /* and client_ticks then */
 	/* Sessions that the thread worked for since then. */
@@ -221,7 +221,8 @@ static void make_room(struct profiler *p)
 	if (p->cells) {
 		p->last_cell = profile_grown(p->last_cell, p->room, room, sizeof(*p->last_cell));
 		p->cells->is_client = profile_grown(p->cells->is_client, p->room, room, sizeof(*p->cells->is_client));
-		p->cells->is_upstream = profile_grown(p->cells->is_upstream, p->room, room, sizeof(*p->cells->is_upstream));
+		p->cells->is_upstream =
+			profile_grown(p->cells->is_upstream, p->room, room, sizeof(*p->cells->is_upstream));
 		p->cells->is_push = profile_grown(p->cells->is_push, p->room, room, sizeof(*p->cells->is_push));
 	}
 	if (p->with_seen)
@@ -388,7 +389,8 @@ static void leave_out(struct profiler *p, const struct walk *walk, const struct 
 static void take_pending(struct profiler *p, const struct walk *walk)
 {
 	if (p->pending.ticks)
-		count_in_segment(p, walk, &(struct held_call){.place = p->pending.place, .self_ticks = -p->pending.ticks});
+		count_in_segment(p, walk,
+				 &(struct held_call){.place = p->pending.place, .self_ticks = -p->pending.ticks});
 	p->client_ticks += p->pending.ticks;
 }
 
@@ -553,8 +555,7 @@ static void delay(void *context, const struct walk *walk, const struct flow_even
 		if (open && p->is_known)
 			delay_session(p, p->index, open, share);
 		else if (open)
-			p->held_delay_ns +=
-				(uint64_t)((double)flow_span_ns(p->s->trace, open) * min_of(share, 1.0));
+			p->held_delay_ns += (uint64_t)((double)flow_span_ns(p->s->trace, open) * min_of(share, 1.0));
 	}
 	p->touched.count = 0;
 	p->delay_ticks = event->ticks;
@@ -612,8 +613,7 @@ static void count_last_waits(struct profiler *p)
 					 .ticks = end - min_of(end, state->until.end_ticks)};
 
 		p->weight = flow_row_count(p->s, session);
-		if (session->is_open && state->has_begun &&
-		    (!p->examines || turn_open_end(&state->until, end, &wait)))
+		if (session->is_open && state->has_begun && (!p->examines || turn_open_end(&state->until, end, &wait)))
 			count_wait(p, (uint32_t)i, &wait);
 		spill_trim_at(i);
 	}
@@ -704,140 +704,6 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 	return profile;
 }
 
-static int by_place_and_slot(const void *a, const void *b)
-{
-	const struct profile_cell *one = a, *other = b;
-
-	if (one->place != other->place)
-		return one->place < other->place ? -1 : 1;
-	return one->slot < other->slot ? -1 : one->slot > other->slot;
-}
-
-static void join_cells(struct profile_cells *cells)
-{
-	struct profile_cell *items = cells->list.items;
-	size_t kept = 0;
-
-	spill_sort(items, cells->list.count, sizeof(*items), by_place_and_slot);
-	for (size_t i = 0; i < cells->list.count; i++) {
-		if (kept && items[kept - 1].place == items[i].place && items[kept - 1].slot == items[i].slot) {
-			items[kept - 1].calls += items[i].calls;
-			for (unsigned k = 0; k < PROFILE_TIMES; k++)
-				items[kept - 1].ticks[k] += items[i].ticks[k];
-		} else {
-			items[kept++] = items[i];
-		}
-		spill_trim_at(i);
-	}
-	cells->list.count = kept;
-}
-
-/* Properties of places from their cells and those below. */
-static void index_cells(struct profile_cells *cells, const struct profile *profile)
-{
-	size_t at = 0;
-
-	cells->first = xzalloc((cells->place_count + 1) * sizeof(*cells->first));
-	cells->has_client = xzalloc(cells->place_count);
-	for (size_t place = 0; place < cells->place_count; place++) {
-		cells->first[place] = at;
-		while (at < cells->list.count && cells->list.items[at].place == place)
-			spill_trim_at(at++);
-	}
-	cells->first[cells->place_count] = at;
-	for (size_t i = profile->places.count; i-- > 1;) {
-		cells->has_client[i] |= cells->is_client[i];
-		cells->has_client[profile->places.items[i].parent] |= cells->has_client[i];
-	}
-}
-
-static void give_slot(struct profile_cells *cells, uint32_t index)
-{
-	if (cells->slots >= PROFILE_SLOTS || cells->slot_of.items[index] != DEMUX_NONE)
-		return;
-	cells->session_of[cells->slots] = index;
-	cells->slot_of.items[index] = cells->slots++;
-}
-
-/* Of one group, or of all sessions: every N-th, so that `room` suffices. */
-static void give_group_slots(struct profile_cells *cells, const struct profile_view *view, int group, uint32_t room)
-{
-	size_t count = 0, at = 0, all = view->sessions->list.count;
-
-	for (size_t i = 0; i < all; i++)
-		count += group < 0 || view->group_of[i] == group;
-	for (size_t i = 0; i < all && count; i++) {
-		if (group >= 0 && view->group_of[i] != group)
-			continue;
-		if (at++ % ((count + room - 1) / max_of(room, 1u)) == 0)
-			give_slot(cells, (uint32_t)i);
-	}
-}
-
-struct long_session {
-	uint64_t ticks;
-	uint32_t index;
-};
-
-static int longest_first(const void *a, const void *b)
-{
-	const struct long_session *one = a, *other = b;
-
-	if (one->ticks != other->ticks)
-		return one->ticks > other->ticks ? -1 : 1;
-	return one->index < other->index ? -1 : one->index > other->index;
-}
-
-/* Among very many sessions, few that differ would be missed by chance: those that took longest always have a slot. */
-static void give_long_slots(struct profile_cells *cells, const struct flow_sessions *s, bool is_busy)
-{
-	SPILL(struct long_session) all = {};
-
-	for (size_t i = 0; i < s->list.count; i++) {
-		const struct flow_row *row = &s->list.items[i];
-
-		spill_push(&all, (struct long_session){is_busy ? row->busy_ticks : row->end_ticks - row->start_ticks,
-						       (uint32_t)i});
-		spill_trim_at(i);
-	}
-	spill_sort(all.items, all.count, sizeof(*all.items), longest_first);
-	for (size_t i = 0; i < min_of(all.count, (size_t)PROFILE_SLOTS / 8); i++)
-		give_slot(cells, all.items[i].index);
-	spill_done(&all);
-}
-
-static int by_index(const void *a, const void *b)
-{
-	const uint32_t *one = a, *other = b;
-
-	return *one < *other ? -1 : *one > *other;
-}
-
-static void give_slots(struct profile_cells *cells, const struct profile_view *view)
-{
-	size_t count = view->sessions->list.count;
-
-	cells->session_of = xzalloc((size_t)PROFILE_SLOTS * sizeof(*cells->session_of));
-	for (size_t i = 0; i < count; i++) {
-		spill_push(&cells->slot_of, DEMUX_NONE);
-		spill_trim_at(i);
-	}
-	if (view->group_of) {
-		give_group_slots(cells, view, 1, PROFILE_SLOTS / 2);
-		give_group_slots(cells, view, 0, PROFILE_SLOTS - cells->slots);
-	} else {
-		if (count > PROFILE_SLOTS) {
-			give_long_slots(cells, view->sessions, true);
-			give_long_slots(cells, view->sessions, false);
-		}
-		give_group_slots(cells, view, -1, PROFILE_SLOTS - cells->slots);
-	}
-	/* In order of time. */
-	qsort(cells->session_of, cells->slots, sizeof(*cells->session_of), by_index);
-	for (uint32_t i = 0; i < cells->slots; i++)
-		cells->slot_of.items[cells->session_of[i]] = i;
-}
-
 void profile_cells_fill(struct profile_cells *cells, struct profile *profile, const struct profile_view *view)
 {
 	struct profiler p = {
@@ -852,34 +718,13 @@ void profile_cells_fill(struct profile_cells *cells, struct profile *profile, co
 		.since_ns = view->since_ns,
 	};
 
-	*cells = (struct profile_cells){};
-	give_slots(cells, view);
-	cells->reads = xzalloc((cells->slots + 1) * sizeof(*cells->reads));
-	cells->delay_ns = xzalloc((cells->slots + 1) * sizeof(*cells->delay_ns));
-	spill_fill(&cells->own_ticks, view->sessions->list.count);
+	profile_cells_begin(cells, view);
 	walk_all(&p);
 	count_shared_waits(&p);
 	count_last_waits(&p);
 	cells->place_count = p.room;
-	join_cells(cells);
-	index_cells(cells, profile);
+	profile_cells_end(cells, profile);
 	profiler_done(&p);
-}
-
-void profile_cells_done(struct profile_cells *cells)
-{
-	spill_done(&cells->list);
-	spill_done(&cells->own_ticks);
-	spill_done(&cells->slot_of);
-	free(cells->session_of);
-	free(cells->delay_ns);
-	free(cells->reads);
-	free(cells->is_client);
-	free(cells->has_client);
-	free(cells->is_push);
-	free(cells->is_upstream);
-	free(cells->first);
-	*cells = (struct profile_cells){};
 }
 
 struct profile *profile_new(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group)
@@ -896,4 +741,3 @@ struct profile *profile_new_examined(struct flow_sessions *sessions, const uint8
 {
 	return build(sessions, group_of, rest_group, true, true);
 }
-

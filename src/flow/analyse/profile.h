@@ -23,7 +23,7 @@ struct profile_figures {
 	uint64_t wait_ticks; /* of sessions with their last operation here; examined: only what turn.h counts */
 	uint64_t waits;
 	uint64_t pause_ticks; /* part of wait_ticks: between segments, not for the client */
-	uint64_t max_ticks; /* of a call, including callees */
+	uint64_t max_ticks;   /* of a call, including callees */
 };
 
 struct profile_place {
@@ -139,6 +139,9 @@ struct profile_view {
 /* Reads the trace again. Uses the places of the profile. */
 void profile_cells_fill(struct profile_cells *cells, struct profile *profile, const struct profile_view *view);
 void profile_cells_done(struct profile_cells *cells);
+/* Its parts before and after the trace is read (profile_cells.c). */
+void profile_cells_begin(struct profile_cells *cells, const struct profile_view *view);
+void profile_cells_end(struct profile_cells *cells, const struct profile *profile);
 
 /* Examined sessions of the group that pass the place. */
 uint32_t profile_seen(const struct profile *profile, uint32_t place, unsigned group);

@@ -27,16 +27,16 @@ enum turn_op {
 /* What of a segment matters for the waits around it. */
 struct turn_segment {
 	uint64_t start_ticks, end_ticks;
-	uint64_t op_ticks;   /* last operation, or the end */
+	uint64_t op_ticks; /* last operation, or the end */
 	/* Time that the thread had nothing to do, since it began, at the two ends. */
 	uint64_t start_idle_ticks, end_idle_ticks;
 	uint64_t lead_ticks; /* the client was waited for inside, before the first bytes */
 	uint32_t index;      /* of the session in the list */
 	uint32_t thread;
 	uint32_t first_place;
-	uint32_t place; /* of the last operation that could move bytes, or push; 0: none */
-	uint8_t first;  /* enum turn_op */
-	uint8_t last;   /* the same, of the client: TURN_READ, TURN_WRITE, or none */
+	uint32_t place;  /* of the last operation that could move bytes, or push; 0: none */
+	uint8_t first;   /* enum turn_op */
+	uint8_t last;    /* the same, of the client: TURN_READ, TURN_WRITE, or none */
 	bool is_partial; /* the client has yet to take bytes */
 };
 

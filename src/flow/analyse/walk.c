@@ -368,8 +368,7 @@ void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *con
 		leave_all(walk, visitor, context, event->ticks);
 	} else if (event->kind == FLOW_STACK) {
 		take_stack(walk, visitor, context, event);
-	} else if (event->kind == FLOW_THREAD_END ||
-		   (event->kind == FLOW_PROCESS && event->arg == FLOW_PROCESS_EXIT)) {
+	} else if (event->kind == FLOW_THREAD_END || (event->kind == FLOW_PROCESS && event->arg == FLOW_PROCESS_EXIT)) {
 		walk->has_ended = true;
 	} else if (event->kind == FLOW_DELAY && visitor->delay) {
 		visitor->delay(context, walk, event);

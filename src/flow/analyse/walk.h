@@ -56,7 +56,7 @@ struct walk_visitor {
 	void (*operation)(void *context, const struct walk *walk, const struct flow_operation *operation);
 	void (*value)(void *context, const struct walk *walk, const struct flow_event *event);
 	void (*delay)(void *context, const struct walk *walk, const struct flow_event *event); /* waited for a CPU */
-	void (*end)(void *context, const struct walk *walk, uint64_t ticks); /* end of the thread */
+	void (*end)(void *context, const struct walk *walk, uint64_t ticks);                   /* end of the thread */
 };
 
 void walk_init(struct walk *walk, struct demux *demux);

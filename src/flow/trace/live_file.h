@@ -42,7 +42,7 @@ struct flow_live {
 	uint32_t sockets_off;
 	uint32_t gather_bytes; /* at the end of each slot: short chunks collected for one write; 0: none */
 	uint32_t delay_ticks;  /* minimum time between two looks at a thread's run-queue delay; 0: none */
-	uint64_t digest_at; /* offset of the digest into which chunks are folded; 0: none */
+	uint64_t digest_at;    /* offset of the digest into which chunks are folded; 0: none */
 	/* Statistics. */
 	uint64_t written_bytes; /* of event chunks */
 	uint64_t lost;          /* events of threads without a slot */
