@@ -35,6 +35,7 @@
 #define BYTE_NS 5.0
 /* The wait for a CPU that others may also have, as a quantile over the sessions. */
 #define DELAY_QUANTILE 0.9
+#define OTHERS_WAIT    2.0
 /* Sessions that begin a thread are special if they are at most this share, and at least half of them take longer. */
 #define BEGINS_SHARE 0.2
 /* Smallest excess of a member, as a share of the mean of the set. */
@@ -305,8 +306,8 @@ static double chance_of_losses(const struct time_search *t, uint32_t place, cons
 
 static bool test_place(struct time_search *t, uint32_t place, enum profile_time time, struct outlier_mark *ret_mark)
 {
-	/* Another process waits for a CPU as long as this one. */
-	double noise = time == PROFILE_OWN && t->o->cells->is_upstream[place] ? t->delay_ns : 0;
+	/* Another process waits for a CPU as long as this one: when it gets the request, and to answer. */
+	double noise = time == PROFILE_OWN && t->o->cells->is_upstream[place] ? OTHERS_WAIT * t->delay_ns : 0;
 	struct outlier_set few;
 	double chance, least;
 	size_t count;
@@ -373,6 +374,13 @@ static void allow(struct time_search *t, const double *own, const double *work, 
 		t->allowance[i] = max_of(t->allowance[i], rate * max_of(work[i] - usual, 0.0));
 }
 
+/* Sorts the values. */
+static double quantile(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), by_value);
+	return count ? values[(size_t)(DELAY_QUANTILE * (double)count)] : 0;
+}
+
 static void know_allowance(struct time_search *t)
 {
 	const struct outliers *o = t->o;
@@ -395,8 +403,8 @@ static void know_allowance(struct time_search *t)
 		t->allowance[i] += (double)o->cells->delay_ns[i];
 		t->room[i] = (double)o->cells->delay_ns[i];
 	}
-	qsort(t->room, slots, sizeof(*t->room), by_value);
-	t->delay_ns = slots ? t->room[(size_t)(DELAY_QUANTILE * slots)] : 0;
+	/* Also what the threads waited when nobody was served: it shows how busy the machine is. */
+	t->delay_ns = max_of(quantile(t->room, slots), quantile(o->cells->delays.items, o->cells->delays.count));
 }
 
 /* Time per place, excesses, and the number of places where sessions differ at all. */

@@ -168,7 +168,7 @@ static void count_wait(struct profiler *p, uint32_t index, const struct turn_wai
 		return;
 	f = &p->profile->places.items[wait->place].group[group];
 	f->wait_ticks += wait->ticks * p->weight;
-	f->pause_ticks += wait->time == PROFILE_OWN ? wait->ticks * p->weight : 0;
+	f->pause_ticks += wait->is_pause ? wait->ticks * p->weight : 0;
 	f->waits += p->weight;
 }
 
@@ -543,6 +543,7 @@ static void delay(void *context, const struct walk *walk, const struct flow_even
 	if (!p->cells)
 		return;
 	p->cells->has_delays = true;
+	vec_push(&p->cells->delays, (double)event->value);
 	open = is_inside ? segment_ticks(p, walk, event->ticks) : 0;
 	all = open;
 	vec_each(&p->touched, t)

@@ -5,8 +5,8 @@
  * several groups of sessions at once, for comparison place by place.
  *
  * The time between a session's segments is also kept: it belongs to the place of the last operation, where the program
- * gave up control to wait. Where sessions are compared (profile_new_examined, profile_cells), turn.h decides what it counts
- * as.
+ * gave up control to wait. Where sessions are compared (profile_new_examined, profile_cells), turn.h decides what it
+ * counts as.
  */
 #pragma once
 
@@ -104,6 +104,7 @@ struct profile_cells {
 	SPILL(uint64_t) own_ticks;       /* by session index, for all sessions */
 	uint64_t *delay_ns;              /* by slot: its threads waited for a CPU meanwhile */
 	bool has_delays;                 /* the trace has them */
+	VEC(double) delays;              /* all of them, nanoseconds, also those of no session */
 	uint32_t *reads;                 /* by slot: reads from the client */
 	bool *is_client;                 /* by place: operation on a socket of the session */
 	bool *has_client;                /* by place: there or below */

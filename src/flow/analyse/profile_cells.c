@@ -158,6 +158,7 @@ void profile_cells_done(struct profile_cells *cells)
 	spill_done(&cells->slot_of);
 	free(cells->session_of);
 	free(cells->delay_ns);
+	vec_done(&cells->delays);
 	free(cells->reads);
 	free(cells->is_client);
 	free(cells->has_client);

@@ -95,6 +95,7 @@ static uint64_t idle_between(const struct turn_segment *before, const struct tur
 bool turn_between(const struct turn_segment *before, const struct turn_segment *after, struct turn_wait *ret_wait)
 {
 	uint64_t gap = after->start_ticks - min_of(before->end_ticks, after->start_ticks);
+	bool is_stall;
 
 	*ret_wait = (struct turn_wait){.place = after->first_place, .ticks = gap};
 	switch (after->first) {
@@ -103,10 +104,13 @@ bool turn_between(const struct turn_segment *before, const struct turn_segment *
 		ret_wait->ticks += after->lead_ticks;
 		return before->last == TURN_READ;
 	case TURN_WRITE:
-		ret_wait->time = before->is_partial ? PROFILE_STALL : PROFILE_OWN;
-		ret_wait->ticks = before->is_partial ? gap : idle_between(before, after, gap);
-		ret_wait->place = before->is_partial || !before->place ? after->first_place : before->place;
-		return before->is_partial || before->thread == after->thread;
+		/* A program that writes in portions waits for the client between them, if it had nothing else to do. */
+		is_stall = before->is_partial || before->last == TURN_WRITE;
+		ret_wait->is_pause = !is_stall;
+		ret_wait->time = is_stall ? PROFILE_STALL : PROFILE_OWN;
+		ret_wait->ticks = is_stall ? gap : idle_between(before, after, gap);
+		ret_wait->place = is_stall || !before->place ? after->first_place : before->place;
+		return is_stall || before->thread == after->thread;
 	case TURN_OTHER:
 		ret_wait->time = PROFILE_OWN;
 		ret_wait->ticks = idle_between(before, after, gap);

@@ -44,6 +44,7 @@ struct turn_wait {
 	enum profile_time time;
 	uint32_t place;
 	uint64_t ticks;
+	bool is_pause; /* own, and for no socket */
 };
 
 /* An operation on the client's own socket. Returns what the time of it and of the wait before counts as, if it does. */
