@@ -140,8 +140,6 @@ TEST(healthy_sessions_are_not_accused)
 			named++;
 			unit_note("mix %u, seed %u: %s", mix, seed, c->answer);
 		}
-	if (rounds)
-		fprintf(stderr, "# %u of %u named\n", named, count * MIXES);
 	CHECK(named * 500 <= count * MIXES);
 }
 

@@ -215,7 +215,7 @@ static uint32_t caller_count(const struct comparison *c, uint32_t fn)
 	return count;
 }
 
-/* Moves from a function with many callers out to its caller, and from a leaf that only waits: it wraps a system call. */
+/* Moves from a function with many callers out to its caller, and from a leaf that only wraps a system call. */
 static uint32_t specific_place(const struct comparison *c, uint32_t place)
 {
 	const struct profile_place *places = c->profile->places.items;

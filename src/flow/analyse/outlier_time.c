@@ -35,7 +35,6 @@
 #define BYTE_NS 5.0
 /* The wait for a CPU that others may also have, as a quantile over the sessions. */
 #define DELAY_QUANTILE 0.9
-#define OTHERS_WAIT    2.0
 /* Sessions that begin a thread are special if they are at most this share, and at least half of them take longer. */
 #define BEGINS_SHARE 0.2
 /* Smallest excess of a member, as a share of the mean of the set. */
@@ -306,8 +305,9 @@ static double chance_of_losses(const struct time_search *t, uint32_t place, cons
 
 static bool test_place(struct time_search *t, uint32_t place, enum profile_time time, struct outlier_mark *ret_mark)
 {
-	/* Another process waits for a CPU as long as this one: when it gets the request, and to answer. */
-	double noise = time == PROFILE_OWN && t->o->cells->is_upstream[place] ? OTHERS_WAIT * t->delay_ns : 0;
+	/* Another process waits for a CPU as long as this one, and so does a thread that it wakes. */
+	bool is_shared = t->o->cells->is_upstream[place] || t->o->cells->is_push[place];
+	double noise = time == PROFILE_OWN && is_shared ? t->delay_ns : 0;
 	struct outlier_set few;
 	double chance, least;
 	size_t count;
