@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# make accuracy [SEEDS=n] [ONLY=pattern] [VERDICT='command'] [ENGINE=name] : see docs/lab.md
+# make accuracy [SEEDS=n] [ONLY=pattern] [WAYS=late,past,early] [JOBS=n] [VERDICT='command'] [ENGINE=name]: docs/lab.md
 
 SEEDS ?= 1
 ONLY  ?= *
@@ -7,7 +7,7 @@ ONLY  ?= *
 .PHONY: accuracy
 accuracy: all lab
 	NEST_BUILD=$(BUILD) lab/accuracy --seeds $(SEEDS) --only '$(ONLY)' $(if $(VERDICT),--verdict '$(VERDICT)') \
-		$(if $(ENGINE),--engine '$(ENGINE)')
+		$(if $(ENGINE),--engine '$(ENGINE)') $(if $(WAYS),--ways '$(WAYS)') $(if $(JOBS),--jobs '$(JOBS)')
 
 .PHONY: next-steps
 ##> next-steps   run the next commands of every verdict of the laboratory while its fault is on (root)

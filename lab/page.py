@@ -3,7 +3,11 @@
 
 import html
 
-from report import KIND_ORDER, bite_text, decimal, matrix_order
+from report import (EARLY_MISSES, GROUP_COLUMNS, SCENARIO_COLUMNS, UNITS,
+                    WAY_TITLES, any_of, bite_text, decimal, group_rows,
+                    matrix_order, miss_rows,
+                    right_answer, rows_of, scored, share_of_core,
+                    summary_rows, unscored)
 
 STYLE = """
 :root{color-scheme:light dark;--ink:#1b1f24;--soft:#5d6875;--line:#dfe4ea;
@@ -15,11 +19,11 @@ STYLE = """
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);
 font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
-main{max-width:1180px;margin:0 auto;padding:40px 24px 80px}
+main{max-width:1360px;margin:0 auto;padding:40px 24px 80px}
 h1{font-size:28px;margin:0 0 4px}h2{font-size:19px;margin:44px 0 12px}
 p{margin:6px 0;color:var(--soft);max-width:76ch}
 .cards{display:grid;gap:12px;margin-top:24px;
-grid-template-columns:repeat(auto-fit,minmax(240px,1fr))}
+grid-template-columns:repeat(auto-fit,minmax(270px,1fr))}
 .card{background:var(--card);border:1px solid var(--line);border-radius:10px;
 padding:14px 16px}
 .card b{display:block;font-size:27px;font-variant-numeric:tabular-nums}
@@ -31,7 +35,10 @@ th{font-weight:600;color:var(--soft);text-align:right;padding:6px 8px;
 border-bottom:1px solid var(--line);white-space:nowrap}
 td{padding:5px 8px;border-bottom:1px solid var(--line);text-align:right;
 white-space:nowrap}
-th.l,td.l{text-align:left}td.w{white-space:normal;min-width:230px}
+th.l,td.l{text-align:left}td.w{white-space:normal;min-width:200px}
+.tight td,.tight th{padding:5px 5px;font-size:12.5px}
+.tight .mono{white-space:normal}
+.tight .first{border-left:1px solid var(--line);padding-left:10px}
 tr.group td{padding-top:18px;font-weight:600;color:var(--soft);
 text-align:left}
 .good{color:var(--good)}.fair{color:var(--fair)}.bad{color:var(--bad)}
@@ -58,7 +65,7 @@ def grade(share, good_is_high=True):
 
 def cell(value, good_is_high=True):
     if value["share"] is None:
-        return "<td>–</td>"
+        return "<td></td>"
     title = (f"{value['right']} of {value['total']}, 95 % interval "
              f"{100 * value['low']:.0f}–{100 * value['high']:.0f} %")
     return (f'<td class="{grade(value["share"], good_is_high)}" '
@@ -78,23 +85,18 @@ def percent_card(label, value):
                 f"{value['right']} of {value['total']}")
 
 
-def cards(total):
-    parts = [percent_card("The first suspect is the culprit's module",
-                          total["top_module"]),
-             percent_card("The first suspect's cause is right",
-                          total["top_cause"]),
-             percent_card("The culprit is named (TPR)", total["tpr"]),
+def cards(total, unit):
+    parts = [percent_card("Right cause first", total["top_cause"]),
+             percent_card("Right module first", total["top_module"]),
+             percent_card("Culprit named (TPR)", total["tpr"]),
              percent_card("Findings that are right (PPV)", total["ppv"]),
-             percent_card("Healthy windows with an alarm (FPR)", total["fpr"]),
-             card("False alarms per healthy hour",
-                  decimal(total["alarms_per_hour"]),
-                  f"{total['false_alarms']} in "
-                  f"{60 * total['healthy_hours']:.1f} minutes"),
-             card("First right verdict after",
-                  decimal(total["first_right_s"]) + " s",
-                  f"median of {total['found_runs']['right']} runs"),
-             card("Runs", total["runs"],
-                  f"{total['invalid']} not scored: the fault did not bite")]
+             percent_card(f"Healthy {unit} with an alarm (FPR)", total["fpr"]),
+             percent_card("An innocent of the list blamed",
+                          total["forbidden"]),
+             card("Verdict after", decimal(total["first_right_s"]) + " s",
+                  "median of the right ones"),
+             card("CPU of a look, of one core", share_of_core(total["cpu"]),
+                  f"median and p95 of {total['cpu']['programs']} looks")]
     return f'<div class="cards">{"".join(parts)}</div>'
 
 
@@ -169,34 +171,64 @@ HEADS = {"fault": "Faults", "extra": "More faults", "compound":
 
 
 def scenario_rows(result):
-    rows, last = [], None
-    for name, row in sorted(result["scenarios"].items(), key=lambda item: (
-            KIND_ORDER.index(item[1]["kind"]), item[0])):
+    rows, last, ways = [], None, list(result["ways"])
+    columns = 4 + len(ways) * (1 + len(SCENARIO_COLUMNS))
+    for name, of_way in rows_of(result):
+        row = any_of(of_way)
         if row["kind"] != last:
             last = row["kind"]
-            rows.append(f'<tr class="group"><td colspan="12">'
+            rows.append(f'<tr class="group"><td colspan="{columns}">'
                         f"{esc(HEADS[last])}</td></tr>")
-        causes = " + ".join(answer["causes"][0] for answer in row["answers"])
         rows.append(
             f'<tr><td class="l">{esc(name)}</td>'
             f'<td class="l w">{esc(row["title"])}</td>'
-            f'<td class="l mono">{esc(causes or "–")}</td>'
-            f'<td>{row["runs"] - row["invalid"]}/{row["runs"]}</td>'
+            f'<td class="l mono">{esc(right_answer(row))}</td>'
             f'<td>{esc(bite_text(row))}</td>'
-            + cell(row["top_module"]) + cell(row["top_cause"])
-            + cell(row["tpr"]) + cell(row["fpr"], False) + cell(row["ppv"])
-            + cell(row["forbidden"], False)
-            + f'<td>{decimal(row["first_right_s"])}</td></tr>')
+            + "".join(way_cells(of_way.get(way)) for way in ways) + "</tr>")
     return "".join(rows)
 
 
+def way_cells(row):
+    """How many were scored, then the figures; empty if there was no run."""
+    if row is None:
+        return '<td class="first"></td>' + "<td></td>" * len(SCENARIO_COLUMNS)
+    note = f"{row['runs']} runs, {row['invalid']} not scored"
+    return f'<td class="first" title="{note}">{scored(row)}</td>' + "".join(
+        cell(row[key], key != "fpr")
+        for _, key in SCENARIO_COLUMNS)
+
+
 def scenario_table(result):
-    names = ("module", "cause", "TPR", "FPR", "PPV", "forbidden", "first, s")
-    heads = "".join(f"<th>{name}</th>" for name in names)
-    return ('<div class="scroll"><table><tr><th class="l">id</th>'
-            '<th class="l">scenario</th><th class="l">right answer</th>'
-            f"<th>valid</th><th>bite</th>{heads}</tr>"
+    over = "".join(f'<th class="first l" colspan="{1 + len(SCENARIO_COLUMNS)}">'
+                   f"{esc(WAY_TITLES[way])}</th>" for way in result["ways"])
+    heads = "".join(f'<th class="first">{UNITS[way]}</th>' + "".join(
+        f"<th>{title}</th>" for title, _ in SCENARIO_COLUMNS)
+        for way in result["ways"])
+    return ('<div class="scroll"><table class="tight"><tr><th colspan="4"></th>'
+            f'{over}</tr><tr><th class="l">id</th><th class="l">scenario</th>'
+            f'<th class="l">right answer</th><th>bite</th>{heads}</tr>'
             f"{scenario_rows(result)}</table></div>")
+
+
+def text_table(heads, rows):
+    """A table of plain texts, all left-aligned."""
+    lines = ["".join(f'<th class="l">{esc(head)}</th>' for head in heads)]
+    lines += ["".join(f'<td class="l">{esc(text)}</td>' for text in row)
+              for row in rows]
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f'<div class="scroll"><table>{body}</table></div>'
+
+
+def way_table(result):
+    heads = [f"{WAY_TITLES[way]} ({UNITS[way]})" for way in result["ways"]]
+    missing = "".join(f"<p>{esc(WAY_TITLES[way])}: not measured: {esc(why)}</p>"
+                      for way, why in result["not_measured"].items())
+    return text_table(["", *heads], summary_rows(result)) + missing
+
+
+def group_table(result):
+    heads = ["way", "set", "kinds", *(title for title, _ in GROUP_COLUMNS)]
+    return text_table(heads, group_rows(result))
 
 
 def triple(values):
@@ -231,41 +263,68 @@ def list_of(items):
     return "<ul>" + "".join(f"<li>{esc(item)}</li>" for item in items) + "</ul>"
 
 
-def remarks(result):
-    parts = []
-    if result["mistakes"]:
-        parts.append("<h2>Most frequent mistakes</h2>" + list_of(
-            f"{one['scenario']} ({one['when']}): {one['said']}, "
-            f"{one['windows']} windows" for one in result["mistakes"][:15]))
-    unscored = [f"{one['scenario']} seed {one['seed']}: {one['reason']}"
-                for one in result["invalid"]]
-    unscored += [f"{one['run']}: {one['reason']}" for one in result["broken"]]
-    if unscored:
-        parts.append("<h2>Not scored</h2>" + list_of(unscored))
-    return "".join(parts)
+def misses(way, figures):
+    if not figures["misses"]:
+        return ""
+    heads, *rows = miss_rows(way, figures,
+                             EARLY_MISSES if way == "early" else None)
+    return f"<h2>Misses: {esc(WAY_TITLES[way])}</h2>" + text_table(heads, rows)
+
+
+def way_details(way, figures):
+    return (f"<h2>By layer: {esc(WAY_TITLES[way])}</h2>"
+            f"{layer_chart(figures['layers'])}"
+            f"<h2>Blamed first: {esc(WAY_TITLES[way])}</h2><p>Rows are the "
+            "truth, columns the layer of the first finding, cells "
+            f"{UNITS[way]}. Blue is right, red is wrong.</p>"
+            f"{matrix(figures['confusion'])}")
+
+
+def first_cards(result):
+    """The figures of the first measured way: late, where there is one."""
+    for way, figures in result["ways"].items():
+        return (f"<h2>{HEADLINES[way]}</h2>"
+                + cards(figures["total"], UNITS[way]))
+    return "<p>Nothing was measured.</p>"
+
+
+HEADLINES = {
+    "late": "A look of 3 s that begins after the fault, without a past",
+    "past": "A look of 3 s that begins after the fault, with a recording of the "
+            "time before",
+    "early": "A look that began before the fault, window by window"}
 
 
 def render(result):
     verdict = result["verdict"] or "recorded runs"
+    details = "".join(way_details(way, figures)
+                      for way, figures in result["ways"].items())
+    missed = "".join(misses(way, figures)
+                     for way, figures in result["ways"].items())
+    rest = unscored(result)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>nest: accuracy</title><style>{STYLE}</style></head>"
         "<body><main><h1>How often is nest right?</h1>"
         "<p>Every scenario is a real network in which one thing goes wrong at a "
-        "known moment. The diagnosis sees one host of it. A fault that did not "
-        "hurt is not counted, silence is a miss, and every alarm while all is "
-        f'well is a false one. Under test: <span class="mono">{esc(verdict)}'
-        f"</span></p>{cards(result['total'])}"
-        f"<h2>By layer</h2>{layer_chart(result['layers'])}"
-        "<h2>Who was blamed first</h2><p>Rows are the truth, columns the first "
-        "suspect, cells windows. Blue is right, red is wrong.</p>"
-        f"{matrix(result['confusion'])}"
-        "<h2>The published experiment, repeated</h2>"
-        "<p>100 Mbit/s, 40 ms RTT, wget-like and iperf-like applications, "
-        "three faults.</p>" + paper_table(result["paper"]) +
-        "<h2>By scenario</h2><p>In percent of the windows in the impact period. "
+        "known moment. The diagnosis sees one host of it. A fault without impact "
+        "is not counted, silence is a miss, and every alarm on a healthy host is "
+        f'a false one. Under test: <span class="mono">{esc(verdict)}'
+        f"</span></p>{first_cards(result)}"
+        "<h2>Three ways of looking</h2><p><i>late</i>: looks of 3 s that begin 2 "
+        "to 20 s after the fault; the last verdict of each look is scored. "
+        "<i>late with a past</i>: the same, with a recording that began before "
+        "the fault. <i>early</i>: one look from before the fault to the end; "
+        "each window is scored. In brackets: Wilson's 95 % interval.</p>"
+        f"{way_table(result)}<h2>Sets of scenarios</h2>{group_table(result)}"
+        f"{missed}<h2>By scenario</h2><p>In percent: right cause first, right "
+        "module first, culprit named (TPR), healthy with an alarm (FPR). "
         "<i>bite</i>: what the fault left of the victim's work, measured without "
-        "nest. <i>forbidden</i>: an innocent on the scenario's list was blamed."
-        f"</p>{scenario_table(result)}{remarks(result)}"
-        "</main></body></html>\n")
+        "nest.</p>"
+        f"{scenario_table(result)}{details}"
+        "<h2>The published experiment, repeated (early)</h2>"
+        "<p>100 Mbit/s, 40 ms RTT, wget-like and iperf-like applications, "
+        f"three faults.</p>{paper_table(result['paper'])}"
+        + (f"<h2>Not scored</h2>{list_of(rest)}" if rest else "")
+        + "</main></body></html>\n")

@@ -37,8 +37,12 @@ def blamed(run, window, kind):
 
 
 def table(runs):
-    """One row per fault of the paper; None without paper runs."""
-    runs = [run for run in runs if run.truth["kind"] == "paper" and run.valid]
+    """One row per fault of the paper; None without paper runs.
+
+    The paper's diagnosis watches all the time: these are early looks.
+    """
+    runs = [run for run in runs if run.truth["kind"] == "paper" and run.valid
+            and run.way == "early"]
     if not runs:
         return None
     rows = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scoring results as text for a terminal."""
+"""Scoring results as text for a terminal, late looks first."""
 
 from vocabulary import LAYERS
 
@@ -56,34 +56,73 @@ def layout(rows, left=1):
     return lines
 
 
+# What is scored in each way, and how it is called.
+WAY_TITLES = {"late": "late", "past": "late with a past", "early": "early"}
+WAY_HEADS = {"late": "late:", "past": "past:", "early": "early:"}
+UNITS = {"late": "looks", "past": "looks", "early": "windows"}
+
+
+def rows_of(result):
+    """(scenario, its row of each way), in the order of the tables."""
+    rows = {}
+    for way, figures in result["ways"].items():
+        for name, row in figures["scenarios"].items():
+            rows.setdefault(name, {})[way] = row
+    return sorted(rows.items(), key=lambda item: (
+        KIND_ORDER.index(any_of(item[1])["kind"]), item[0]))
+
+
+def any_of(ways):
+    return next(iter(ways.values()))
+
+
+def right_answer(row):
+    return " + ".join(answer["causes"][0] for answer in row["answers"]) \
+        or "(healthy)"
+
+
+# Of each way; there is more in accuracy.json.
+SCENARIO_COLUMNS = (("cause", "top_cause"), ("module", "top_module"),
+                    ("TPR", "tpr"), ("FPR", "fpr"))
+
+
 def scenario_table(result):
-    rows = [["id", "right answer", "runs", "invalid", "bite", "windows",
-             "module", "cause", "TPR", "FPR", "PPV", "forbidden", "first s"]]
-    ordered = sorted(result["scenarios"].items(),
-                     key=lambda item: (KIND_ORDER.index(item[1]["kind"]),
-                                       item[0]))
-    for name, row in ordered:
-        causes = " + ".join(answer["causes"][0] for answer in row["answers"])
-        rows.append([name, causes or "(healthy)", str(row["runs"]),
-                     str(row["invalid"]), bite_text(row), str(row["windows"]),
-                     percent(row["top_module"]), percent(row["top_cause"]),
-                     percent(row["tpr"]), percent(row["fpr"]),
-                     percent(row["ppv"]), percent(row["forbidden"]),
-                     decimal(row["first_right_s"])])
+    ways = list(result["ways"])
+    over, heads = ["", "", ""], ["id", "right answer", "bite"]
+    for way in ways:
+        over += [WAY_HEADS[way], *[""] * len(SCENARIO_COLUMNS)]
+        heads += [UNITS[way], *(title for title, _ in SCENARIO_COLUMNS)]
+    rows = [over, heads]
+    for name, of_way in rows_of(result):
+        row = any_of(of_way)
+        rows.append([name, right_answer(row), bite_text(row)])
+        for way in ways:
+            rows[-1] += way_cells(of_way.get(way))
     return layout(rows, 2)
 
 
-def layer_table(result):
+def scored(row):
+    """How many windows or looks the figures of a scenario rest on."""
+    return row["windows"] if row["answers"] else row["healthy_windows"]
+
+
+def way_cells(row):
+    if row is None:
+        return ["-"] * (1 + len(SCENARIO_COLUMNS))
+    return [str(scored(row)), *(percent(row[key]) for _, key in SCENARIO_COLUMNS)]
+
+
+def layer_table(figures):
     rows = [["layer", "TPR", "FPR", "PPV"]]
-    for name, row in result["layers"].items():
+    for name, row in figures["layers"].items():
         rows.append([name] + [interval(row[key])
                               for key in ("tpr", "fpr", "ppv")])
     return layout(rows)
 
 
-def confusion_table(result):
+def confusion_table(figures):
     cells = {(one["truth"], one["said"]): one["windows"]
-             for one in result["confusion"]}
+             for one in figures["confusion"]}
     truths = matrix_order({truth for truth, _ in cells})
     said = matrix_order({name for _, name in cells})
     rows = [["truth \\ said first", *said]]
@@ -108,56 +147,147 @@ def paper_table(rows):
     return layout(lines, 2)
 
 
-def total_lines(result):
-    total = result["total"]
-    lines = [
-        f"runs                          {total['runs']}"
-        f" ({total['invalid']} not scored, see below)",
-        f"top-1 module                  {interval(total['top_module'])}",
-        f"top-1 cause                   {interval(total['top_cause'])}",
-        f"culprit named (TPR)           {interval(total['tpr'])}",
-        f"healthy windows alarmed (FPR) {interval(total['fpr'])}",
-        f"findings that were right (PPV) {interval(total['ppv'])}",
-        f"an innocent on the list blamed {interval(total['forbidden'])}",
-        f"truth within the ambiguous set {interval(total['set_has_truth'])},"
-        f" mean size {decimal(total['mean_set_size'], 2)}",
-        f"runs with the culprit found   {interval(total['found_runs'])}",
-        f"first right verdict after     {decimal(total['first_right_s'])} s"
-        " (median)",
-        f"false alarms per healthy hour {decimal(total['alarms_per_hour'])}"
-        f" ({total['false_alarms']} in {total['healthy_hours']:.3f} h)",
-        f"alarms while recovering       {interval(total['recovery_alarms'])}",
-        f"CPU of the diagnosis          "
-        f"{decimal(total['verdict_cpu'] and 100 * total['verdict_cpu'])} %",
-    ]
-    if total["failed"] or total["garbage"]:
-        lines.append(f"the diagnosis failed in {total['failed']} runs and "
-                     f"printed {total['garbage']} lines that are no window")
-    for half, row in result["halves"].items():
-        lines.append(f"top-1 cause, {half + ' half':16} "
-                     f"{interval(row['top_cause'])}")
-    return lines
+def share_of_core(cpu):
+    if cpu["median"] is None:
+        return "-"
+    return f"{100 * cpu['median']:.1f} %, {100 * cpu['p95']:.1f} %"
+
+
+def alarms_text(total):
+    return (f"{decimal(total['alarms_per_hour'])} ({total['false_alarms']} in "
+            f"{60 * total['healthy_hours']:.1f} min)")
+
+
+# Name and text of each figure; a tuple of ways limits it to them.
+SUMMARY = (
+    ("runs (not scored)", lambda total: f"{total['runs']} ({total['invalid']})"),
+    ("kinds (scenarios)", lambda total: str(total["kinds"])),
+    ("scored in impact", lambda total: str(total["windows"])),
+    ("top-1 cause", lambda total: interval(total["top_cause"])),
+    ("top-1 module", lambda total: interval(total["top_module"])),
+    ("culprit named (TPR)", lambda total: interval(total["tpr"])),
+    ("findings that were right (PPV)", lambda total: interval(total["ppv"])),
+    ("innocent of the list blamed", lambda total: interval(total["forbidden"])),
+    ("truth within the ambiguous set", lambda total:
+     f"{interval(total['set_has_truth'])}, mean size "
+     f"{decimal(total['mean_set_size'], 2)}"),
+    ("healthy, alarmed (FPR)", lambda total: interval(total["fpr"])),
+    ("healthy kinds", lambda total: str(total["healthy_kinds"])),
+    ("false alarms per healthy hour", alarms_text, ("early",)),
+    ("alarms while recovering", lambda total:
+     interval(total["recovery_alarms"])),
+    ("outside of the impact, not scored", lambda total: str(total["outside"])),
+    ("runs with the culprit found", lambda total: interval(total["found_runs"])),
+    ("right verdict after (median)", lambda total:
+     f"{decimal(total['first_right_s'])} s"),
+    ("baseline of a look (median)", lambda total:
+     "-" if total["baseline_s"] is None else f"{total['baseline_s']:.0f} s",
+     ("late", "past")),
+    ("CPU of a look: median, p95", lambda total: share_of_core(total["cpu"])),
+    ("CPU of the recorder", lambda total: share_of_core(total["recorder_cpu"]),
+     ("past",)),
+    ("looks without a verdict, failed", lambda total:
+     f"{total['silent']}, {total['failed']}"),
+    ("lines that are no window", lambda total: str(total["garbage"])),
+)
+
+
+def summary_rows(result):
+    """[name, text of each way] of each figure."""
+    rows = []
+    for name, text, *ways in SUMMARY:
+        rows.append([name] + [
+            text(figures["total"]) if not ways or way in ways[0] else "-"
+            for way, figures in result["ways"].items()])
+        if rows[-1][1:] == ["-"] * len(result["ways"]):
+            rows.pop()
+    return rows
+
+
+def summary_table(result):
+    lines = []
+    if result["ways"]:
+        heads = [f"{WAY_TITLES[way]} ({UNITS[way]})" for way in result["ways"]]
+        lines = layout([["", *heads], *summary_rows(result)],
+                       1 + len(result["ways"]))
+    return lines + [f"{WAY_TITLES[way]}: not measured: {why}"
+                    for way, why in result["not_measured"].items()]
+
+
+GROUP_COLUMNS = (("top-1 cause", "top_cause"), ("top-1 module", "top_module"),
+                 ("named", "tpr"), ("healthy alarmed", "fpr"))
+
+
+def group_rows(result):
+    """[way, group, kinds, figures] of the sets and halves of scenarios."""
+    for way, figures in result["ways"].items():
+        for kind, suffix in (("sets", ""), ("halves", " half")):
+            for name, row in figures[kind].items():
+                yield [way, name + suffix, str(row["kinds"])] + [
+                    interval(row[key]) for _, key in GROUP_COLUMNS]
+
+
+def group_table(result):
+    rows = [["way", "set", "kinds", *(title for title, _ in GROUP_COLUMNS)]]
+    return layout(rows + list(group_rows(result)), 2)
+
+
+# Windows of an early look repeat a miss; late ones are listed in full.
+EARLY_MISSES = 15
+
+
+def place_text(place):
+    after = place["after_s"]
+    late = "" if after is None else f" ({after:.0f} s)"
+    return f"{place['seed']}.{place['look']}{late}"
+
+
+def miss_rows(way, figures, limit):
+    """A table of the misses of a way, the most frequent first."""
+    yield ["id", "right answer", "miss", "said", UNITS[way]] + (
+        ["seed.look (seconds after the fault)"] if way != "early" else [])
+    for one in figures["misses"][:limit]:
+        row = [one["scenario"], right_answer(figures["scenarios"][
+            one["scenario"]]), one["what"], one["said"], str(one["windows"])]
+        if way != "early":
+            places = [place_text(place) for place in one["where"][:6]]
+            more = len(one["where"]) - len(places)
+            row.append(", ".join(places) + (f", {more} more" if more else ""))
+        yield row
+
+
+def unscored(result):
+    lines = [f"{way}: {one['scenario']} seed {one['seed']}: {one['reason']}"
+             for way, figures in result["ways"].items()
+             for one in figures["invalid"]]
+    return lines + [f"{one['run']}: {one['reason']}"
+                    for one in result["broken"]]
+
+
+def parts_of(result):
+    """(title, lines) of each part of the report."""
+    ways = result["ways"]
+    if ways:
+        yield "Scenarios (%)", scenario_table(result)
+    for way, figures in ways.items():
+        title = WAY_TITLES[way]
+        yield f"Layers: {title}", layer_table(figures)
+        yield (f"Layer blamed first: {title} ({UNITS[way]})",
+               confusion_table(figures))
+    if "early" in ways:
+        yield "The paper's experiment", paper_table(result["paper"])
+    if ways:
+        yield "Sets of scenarios", group_table(result)
+    yield "Together", summary_table(result)
+    for way, figures in ways.items():
+        if figures["misses"]:
+            yield (f"Misses: {WAY_TITLES[way]}", layout(list(miss_rows(
+                way, figures, EARLY_MISSES if way == "early" else None)), 6))
+    if unscored(result):
+        yield "Not scored", unscored(result)
 
 
 def render(result):
-    parts = [("Scenarios (%, windows of the impact period)",
-              scenario_table(result)),
-             ("Layers", layer_table(result)),
-             ("Which layer was blamed first (windows)",
-              confusion_table(result)),
-             ("The paper's experiment", paper_table(result["paper"])),
-             ("Together", total_lines(result))]
-    if result["mistakes"]:
-        parts.append(("Most frequent mistakes", [
-            f"{one['scenario']:5} {one['when']:8} {one['said']:24} "
-            f"{one['windows']} windows" for one in result["mistakes"][:12]]))
-    if result["invalid"] or result["broken"]:
-        lines = [f"{one['scenario']} seed {one['seed']}: {one['reason']}"
-                 for one in result["invalid"]]
-        lines += [f"{one['run']}: {one['reason']}" for one in result["broken"]]
-        parts.append(("Not scored", lines))
-    blocks = []
-    for title, lines in parts:
-        blocks.append(title + "\n" + "-" * len(title) + "\n"
-                      + "\n".join(lines) + "\n")
-    return "\n".join(blocks)
+    return "\n".join(title + "\n" + "-" * len(title) + "\n"
+                     + "\n".join(lines) + "\n"
+                     for title, lines in parts_of(result))

@@ -2,10 +2,12 @@
 """One run: network, applications, timed fault, record.
 
 The record is a directory: truth.json (fault, place, time, and whether it took
-effect), app-NAME.jsonl (progress lines), verdict.jsonl (output of the
-diagnosis, each line with its arrival time), relay.txt and errors.txt.
+effect, and every look at it), app-NAME.jsonl (progress lines), look-N.jsonl
+(output of the diagnosis, each line with its arrival time), relay.txt and
+errors.txt.
 """
 
+import functools
 import json
 import os
 import re
@@ -19,19 +21,13 @@ import time
 
 import faults
 import impact
+import look
 import real
 import topology
 import undo
 from topology import LabError, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(HERE)
-BUILD = os.path.join(ROOT, os.environ.get("NEST_BUILD", "build"))
-DEFAULT_VERDICT = (os.path.join(BUILD, "nest")
-                   + " diagnose --json -d {seconds}")
-# Slow start overshoots for a second; a diagnosis that starts earlier would be
-# penalized for reporting that.
-VERDICT_DELAY = 1.5
 # A scheduling delay of programs of A above this comes from outside the
 # scenario. Eight connections at 100 Mbit/s on two cores alone make their reader
 # wait 30 % of the time.
@@ -39,7 +35,7 @@ BUSY_SHARE = 0.4
 
 
 def program(name):
-    path = os.path.join(BUILD, "lab", name)
+    path = os.path.join(look.BUILD, "lab", name)
     if not os.access(path, os.X_OK):
         raise LabError(f"{os.path.relpath(path)} does not exist; "
                        "build it with: make lab")
@@ -59,59 +55,6 @@ def check_machine():
     program("relay")
 
 
-class Verdict:
-    """The diagnosis under test; timestamps its output lines."""
-
-    def __init__(self, lab, command, seconds):
-        words = {"seconds": f"{max(1, round(seconds))}",
-                 "truth": os.path.join(lab.out, "truth.json"),
-                 "out": os.path.abspath(lab.out)}
-        argv = [part.format_map(words) for part in shlex.split(command)]
-        self.errors = open(os.path.join(lab.out, "verdict-stderr.txt"), "wb")
-        self.file = open(os.path.join(lab.out, "verdict.jsonl"), "w")
-        self.process = lab.network.spawn(
-            "A", argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=self.errors)
-        self.began, self.code, self.cpu = time.monotonic(), None, None
-        self.thread = threading.Thread(target=self._read, daemon=True)
-        self.thread.start()
-
-    def _read(self):
-        for raw in self.process.stdout:
-            now = time.monotonic_ns()
-            try:
-                line = json.loads(raw)
-            except ValueError:
-                line = {"garbage": raw.decode("utf-8", "replace")[:200]}
-            self.file.write(json.dumps({"arrived_ns": now, "said": line}) + "\n")
-            self.file.flush()
-
-    def finish(self, grace):
-        """Wait for its exit, then SIGTERM, then SIGKILL."""
-        for seconds, number in ((grace, signal.SIGINT), (2, signal.SIGKILL)):
-            if self._ended(seconds):
-                break
-            self.process.send_signal(number)
-        self._ended(5)
-        self.thread.join(2)
-        self.file.close()
-        self.errors.close()
-
-    def _ended(self, seconds):
-        """Like Popen.wait(), but keeps the CPU time used."""
-        deadline = time.monotonic() + seconds
-        while self.code is None and time.monotonic() < deadline:
-            pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
-            if pid == 0:
-                time.sleep(0.02)
-                continue
-            self.code = os.waitstatus_to_exitcode(status)
-            self.process.returncode = self.code
-            used = usage.ru_utime + usage.ru_stime
-            self.cpu = used / (time.monotonic() - self.began)
-        return self.code is not None
-
-
 class Lab:
     """The running laboratory; fault primitives work on this object."""
 
@@ -124,11 +67,16 @@ class Lab:
             scenario.alone)
         self.apps = {app["name"]: app for app in plan.apps}
         self.running, self.pids, self.ports = {}, {}, {}
+        self.killed = set()
         self.stopping = threading.Event()
         self.threads = []
         self.relay = self.relay_path = None
+        self.way, self.begin = "early", None
+        self.looks, self.recorder = [], None
+        # Steps that are in effect, with their undo functions.
+        self.active = {}
         self.fault_ns, self.ended_at = [], None
-        self.waits = []
+        self.before, self.waits = {}, []
         self.errors = open(os.path.join(out, "errors.txt"), "wb")
 
     # processes
@@ -179,6 +127,7 @@ class Lab:
         process = self.spawn(app["on"], command, path, stdin=subprocess.PIPE)
         self.running[name] = process
         self.pids[name] = process.pid
+        self.killed.discard(name)
         if words[0] == "real" and words[1] in real.SERVERS:
             self.wait_listening(name, real.options_of(words[2:])["port"])
         else:
@@ -232,6 +181,7 @@ class Lab:
         process.kill()
         process.wait()
         self.network.undoer.note("gone", process.pid)
+        self.killed.add(name)
 
     def connection_port(self, name):
         """The local port of an application's (first) connection."""
@@ -315,7 +265,7 @@ class Lab:
         return problems
 
     def schedule(self):
-        """(time, step or undo) of every fault, relative to the start."""
+        """(time, step, end) of every fault, relative to the start."""
         for step in self.plan.faults:
             moment = self.plan.fault_at + float(step.get("at", 0.0))
             until = step.get("until")
@@ -329,50 +279,66 @@ class Lab:
                               "done_ns": after})
         return put_right
 
-    def run(self, verdict_command=None):
-        """Runs it; returns the ground truth, already written to truth.json."""
-        begin = time.monotonic()
-        events = sorted(self.schedule(), key=lambda event: event[0])
-        verdict, self.before = None, {}
-        sleep_until(begin + min(VERDICT_DELAY, self.plan.fault_at - 0.2))
+    def run(self, command=None, way="early"):
+        """Runs it; returns the ground truth, already written to truth.json.
+
+        The command is the diagnosis under test; without one nobody looks.
+        """
+        self.way, self.begin = way, time.monotonic()
+        looks, length = look.schedule(self.plan, way)
+        command = command and look.with_past(command, way)
+        sleep_until(self.begin + min(look.EARLY_DELAY,
+                                     self.plan.fault_at - 0.2))
         self.waits.append(self.cpu_waits())
-        if verdict_command:
-            seconds = self.plan.length - VERDICT_DELAY
-            self.write_truth(begin, None)
-            verdict = Verdict(self, verdict_command, seconds)
-        self._inject_all(begin, events)
-        sleep_until(begin + self.plan.length)
+        self.write_truth()
+        if command and way == "past":
+            self.recorder = look.Recorder(self)
+        for moment, action in sorted(self.actions(command, looks),
+                                     key=lambda one: one[0]):
+            sleep_until(self.begin + moment)
+            action()
+        sleep_until(self.begin + length)
         end = time.monotonic()
         self.waits.append(self.cpu_waits())
-        if verdict:
-            verdict.finish(3)
-        return self.write_truth(begin, end, verdict)
+        for program in self.looks + [self.recorder] * bool(self.recorder):
+            program.finish(3)
+        return self.write_truth(end)
 
-    def _inject_all(self, begin, events):
-        pending = []
-        for moment, step, until in events:
-            sleep_until(begin + moment - 0.05)
-            if not self.fault_ns and self.plan.impact and \
-                    self.plan.impact["metric"] == "counter":
-                self.before = self.counters(self.plan.impact["on"])
-            sleep_until(begin + moment)
-            if not self.fault_ns:
-                self.waits.append(self.cpu_waits())
-            put_right = self.inject(step)
-            self.log(f"fault: {describe_step(step)}")
-            self.write_truth(begin, None)
+    def actions(self, command, looks):
+        """(time, what to do) of the whole run, relative to the start."""
+        for moment, step, until in self.schedule():
+            yield moment, functools.partial(self.start_fault, step)
             if until is not None:
-                if put_right is None:
-                    raise LabError(f"{step['do']} cannot be undone")
-                pending.append((begin + self.plan.fault_at + float(until),
-                                put_right, step))
-        for moment, put_right, step in sorted(pending, key=lambda one: one[0]):
-            sleep_until(moment)
-            put_right()
+                yield (self.plan.fault_at + float(until),
+                       functools.partial(self.end_fault, step))
+        for begin, seconds in looks if command else []:
+            yield begin, functools.partial(self.start_look, command, seconds)
+
+    def start_look(self, command, seconds):
+        self.looks.append(look.Look(self, len(self.looks) + 1, command,
+                                    seconds))
+        self.log(f"look {len(self.looks)}")
+
+    def start_fault(self, step):
+        if not self.fault_ns:
+            if self.plan.impact["metric"] == "counter":
+                self.before = self.counters(self.plan.impact["on"])
+            self.waits.append(self.cpu_waits())
+        put_right = self.inject(step)
+        if "until" in step and put_right is None:
+            raise LabError(f"{step['do']} cannot be undone")
+        self.active[id(step)] = put_right
+        self.ended_at = None
+        self.log(f"fault: {describe_step(step)}")
+        self.write_truth()
+
+    def end_fault(self, step):
+        self.active.pop(id(step))()
+        if not self.active:
             self.ended_at = time.monotonic()
-            self.fault_ns.append({"do": f"end of {step['do']}",
-                                  "begin_ns": time.monotonic_ns()})
-            self.log(f"end of fault: {describe_step(step)}")
+        self.fault_ns.append({"do": f"end of {step['do']}",
+                              "begin_ns": time.monotonic_ns()})
+        self.log(f"end of fault: {describe_step(step)}")
 
     # the record
 
@@ -383,36 +349,49 @@ class Lab:
     def progress(self, name):
         return impact.Progress.read(self.app_path(name))
 
-    def judge(self, begin, end):
-        result = self.judge_applications(begin, end)
-        reason = self.disturbed()
+    def judge(self, end):
+        result = self.judge_applications(end)
+        reason = self.disturbed() or (self.recorder and self.recorder.failed)
         if reason:
             result.update(bites=False, reason=reason)
         return result
 
-    def judge_applications(self, begin, end):
+    def judge_applications(self, end):
         if not self.plan.faults:
             names = self.plan.fill(self.plan.scenario.progress)
             parts = {name: self.progress(name) for name in names}
-            return impact.judge_progress(parts, begin + 1.0, end)
+            return impact.judge_progress(parts, self.begin + 1.0, end)
         spec = self.plan.impact
         fault_at = self.fault_ns[0]["begin_ns"] / 1e9
         if spec["metric"] == "counter":
             return impact.judge_counter(spec, self.before,
                                         self.counters(spec["on"]),
                                         fault_at, end)
-        parts = [self.progress(name) for name in spec["app"]
-                 if name in self.apps]
-        return impact.judge(spec, parts, fault_at, end, self.ended_at)
+        victims = [name for name in spec["app"] if name in self.apps]
+        parts = [self.progress(name) for name in victims]
+        ends = [moment for moment in (self.ended_at, self.exit_of(victims))
+                if moment is not None]
+        return impact.judge(spec, parts, fault_at, end, min(ends, default=None))
 
-    def write_truth(self, begin, end, verdict=None):
+    def exit_of(self, names):
+        """When the last of these programs exited by itself, or None.
+
+        A stopped program prints no progress either: only an exit ends a flow.
+        """
+        if any(name not in self.running or name in self.killed
+               or self.running[name].poll() is None for name in names):
+            return None
+        return max((self.progress(name).last_line() or 0 for name in names),
+                   default=None)
+
+    def write_truth(self, end=None):
         scenario, plan = self.plan.scenario, self.plan
         truth = {
-            "schema": "nest.lab.truth/1", "scenario": scenario.id,
+            "schema": "nest.lab.truth/2", "scenario": scenario.id,
             "title": scenario.title, "kind": scenario.kind,
-            "paper": scenario.paper, "seed": plan.seed,
-            "choice": plan.choice, "drawn": plan.drawn,
-            "begin_ns": int(begin * 1e9),
+            "set": scenario.set, "paper": scenario.paper, "seed": plan.seed,
+            "choice": plan.choice, "drawn": plan.drawn, "way": self.way,
+            "begin_ns": int(self.begin * 1e9),
             "end_ns": int(end * 1e9) if end else None,
             "realtime_minus_monotonic_ns": time.time_ns()
             - time.monotonic_ns(),
@@ -421,9 +400,9 @@ class Lab:
             "tolerate": scenario.tolerate,
             "must_not_blame": scenario.must_not_blame,
             "note_is_enough": scenario.note_is_enough,
-            "verdict_exit": verdict.code if verdict else None,
-            "verdict_cpu": verdict.cpu if verdict else None,
-            "impact": self.judge(begin, end) if end else None,
+            "looks": [one.record() for one in self.looks],
+            "recorder": self.recorder.record() if self.recorder else None,
+            "impact": self.judge(end) if end else None,
             "background": self.background_kept_going() if end else None,
         }
         path = os.path.join(self.out, "truth.json")

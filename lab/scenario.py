@@ -35,7 +35,7 @@ TOP = {"id": str, "title": str, "kind": str, "topology": str,
        "sysctl": dict, "variants": dict, "draw": dict, "setup": list,
        "app": list, "fault": list, "answer": list, "tolerate": list,
        "must_not_blame": list, "impact": list, "progress": list,
-       "note_is_enough": bool, "why": str, "paper": str}
+       "note_is_enough": bool, "why": str, "paper": str, "set": str}
 TOP_NEEDED = ("id", "title", "kind", "topology", "why")
 APP = {"name": str, "on": str, "run": str, "when": dict, "later": bool,
        "then": list}
@@ -117,7 +117,7 @@ DEFAULTS = {"relay_link": None, "relay": None, "offloads": False,
             "background": [], "sysctl": {}, "variants": {}, "draw": {},
             "setup": [], "app": [], "fault": [], "answer": [], "tolerate": [],
             "must_not_blame": [], "impact": [], "progress": [],
-            "note_is_enough": False, "paper": None}
+            "note_is_enough": False, "paper": None, "set": "known"}
 
 
 def load_toml(path):

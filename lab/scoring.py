@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Scores recorded runs: compares the diagnosis with the ground truth.
 
-The unit is one window of the diagnosis. A window lies before the fault (all is
-healthy), in the impact period (the culprit must be reported), in the recovery
-(counted separately: a connection in backoff is slow after the fault is gone),
-or across an edge (not scored). Seconds of impact without a verdict are misses,
+The unit is one window of the diagnosis: each window of an early look, the last
+one of a late look. A window lies before the fault (all is healthy), in the
+impact period (the culprit must be reported), in the recovery (counted
+separately: a connection in backoff is slow after the fault is gone), or across
+an edge (not scored). Seconds of impact and looks without a verdict are misses,
 so silence never scores better than an answer. docs/lab.md has the definitions.
 """
 
@@ -15,12 +16,17 @@ import math
 import os
 import re
 
+from look import WAYS
 from vocabulary import LAYER_OF
 
 DEFAULT_THRESHOLD = 0.5
 MOSTLY = 0.6
 REALTIME_FROM_NS = 10 ** 18
 HEALTHY_LABELS = ("healthy", "before")
+# A late look counts if the fault had an impact in it or this many seconds before.
+RECENT_S = 3.0
+# So much of a second of impact must lie in that time.
+TOUCHED_S = 0.5
 
 
 def wilson(right, total, z=1.96):
@@ -53,6 +59,9 @@ class Window:
     notes: list
     modules: dict
     label: str = "edge"
+    look: int = 1
+    silent: bool = False
+    baseline_s: float = None
 
 
 @dataclasses.dataclass
@@ -62,6 +71,10 @@ class Run:
     truth: dict
     windows: list
     garbage: int = 0
+
+    @property
+    def way(self):
+        return self.truth["way"]
 
     @property
     def valid(self):
@@ -102,27 +115,51 @@ def read_window(record, offset_ns, threshold):
     blames, notes = split_findings(said, threshold)
     modules = {module.get("id"): module for module in said.get("modules") or []}
     return Window(begin, begin + said["window_ms"] / 1e3,
-                  record["arrived_ns"] / 1e9, blames, notes, modules)
+                  record["arrived_ns"] / 1e9, blames, notes, modules,
+                  baseline_s=said.get("baseline_s"))
 
 
-def read_run(path, threshold=DEFAULT_THRESHOLD, verdict="verdict.jsonl"):
-    with open(os.path.join(path, "truth.json")) as file:
-        truth = json.load(file)
-    run = Run(path, truth, [])
+def read_look(run, name, threshold):
+    """The windows of one look; counts lines that are none."""
+    windows = []
     try:
-        with open(os.path.join(path, verdict)) as file:
+        with open(os.path.join(run.path, name + ".jsonl")) as file:
             records = [json.loads(line) for line in file]
     except FileNotFoundError:
         records = []
     for record in records:
         try:
-            run.windows.append(read_window(
-                record, truth["realtime_minus_monotonic_ns"], threshold))
+            windows.append(read_window(
+                record, run.truth["realtime_minus_monotonic_ns"], threshold))
         except (KeyError, TypeError, AttributeError):
             run.garbage += 1
+    return windows
+
+
+def last_verdict(taken, windows):
+    """What a late look says: its last window, for the time of the look."""
+    begin = taken["begin_ns"] / 1e9
+    end = (taken["end_ns"] or taken["begin_ns"]) / 1e9
+    if not windows:
+        return Window(begin, end, end, [], [], {}, silent=True)
+    return dataclasses.replace(windows[-1], begin=begin, end=end)
+
+
+def read_run(path, threshold=DEFAULT_THRESHOLD, suffix=""):
+    """A record; the suffix selects what another engine said."""
+    with open(os.path.join(path, "truth.json")) as file:
+        truth = json.load(file)
+    run = Run(path, truth, [])
+    for number, taken in enumerate(truth["looks"], 1):
+        windows = read_look(run, taken["name"] + suffix, threshold)
+        if run.way != "early":
+            windows = [last_verdict(taken, windows)]
+        run.windows += [dataclasses.replace(window, look=number)
+                        for window in windows]
     if truth.get("impact"):
         for window in run.windows:
-            window.label = label(run, window)
+            window.label = label(run, window) if run.way == "early" \
+                else label_late(run, window)
     return run
 
 
@@ -150,6 +187,17 @@ def label(run, window):
             window.begin, window.end, second["begin"], second["end"])
     name, share = max(shares.items(), key=lambda item: item[1])
     return name if share >= MOSTLY * length else "edge"
+
+
+def label_late(run, window):
+    """Whether the fault had an impact in a late look or shortly before."""
+    if not run.is_fault:
+        return "edge" if window.silent else "healthy"
+    names = {second["label"] for second in run.truth["impact"]["windows"]
+             if overlap(window.begin - RECENT_S, window.end, second["begin"],
+                        second["end"]) >= TOUCHED_S}
+    return next((name for name in ("impact", "recovery") if name in names),
+                "edge")
 
 
 # judging one finding
@@ -212,6 +260,9 @@ class Judgement:
     layers: set
     set_size: int
     in_set: bool
+    said: str = "nothing"
+    accused: str = None
+    window: Window = None
 
 
 def judge(run, window):
@@ -242,7 +293,20 @@ def judge(run, window):
             for finding in counted if not answer_of(finding, answers)),
         {layer_of(finding, answers) for finding in counted},
         len(candidates),
-        any(candidates & set(answer["causes"]) for answer in answers))
+        any(candidates & set(answer["causes"]) for answer in answers),
+        say(window, counted), top.get("module") if top else None, window)
+
+
+def say(window, counted):
+    """What a window says, in short; a faint suspicion if that is all."""
+    if counted:
+        return ", ".join(finding.get("cause") or "?" for finding in counted)
+    faint = [note for note in window.notes if note.get("certainty")]
+    if faint:
+        first = max(faint, key=lambda note: note["certainty"])
+        return (f"nothing (below the threshold: {first.get('cause')} "
+                f"{first['certainty']:.2f})")
+    return "no verdict" if window.silent else "nothing"
 
 
 def silent_seconds(run):
@@ -263,24 +327,28 @@ SILENCE = Judgement("impact", False, False, False, "nothing", "nothing", 0, 0,
 def judge_run(run):
     """All scores of a valid run, including misses."""
     judged = [judge(run, window) for window in run.windows]
-    if run.is_fault:
+    if run.is_fault and run.way == "early":
         judged += [SILENCE] * silent_seconds(run)
     return judged
 
 
-def first_right(run):
-    """Seconds from the fault to the arrival of the first right verdict."""
+def is_named(run, window):
+    findings = window.blames + (window.notes if run.truth["note_is_enough"]
+                                else [])
+    return all(any(finding.get("cause") in answer["causes"]
+                   for finding in findings) for answer in run.truth["answers"])
+
+
+def right_after(run):
+    """Seconds to a right verdict: early from the fault, once; late from the
+    beginning of each look."""
     if not run.is_fault:
-        return None
-    answers = run.truth["answers"]
-    for window in run.windows:
-        findings = window.blames + (window.notes if run.truth["note_is_enough"]
-                                    else [])
-        if window.end > run.fault_at and all(
-                any(finding.get("cause") in answer["causes"]
-                    for finding in findings) for answer in answers):
-            return window.arrived - run.fault_at
-    return None
+        return []
+    if run.way == "early":
+        return [window.arrived - run.fault_at for window in run.windows
+                if window.end > run.fault_at and is_named(run, window)][:1]
+    return [window.arrived - window.begin for window in run.windows
+            if window.label == "impact" and is_named(run, window)]
 
 
 def alarm_episodes(run):
@@ -324,8 +392,24 @@ def median(values):
     return (ordered[middle - 1] + ordered[middle]) / 2
 
 
+def quantile(values, share):
+    """Nearest rank; None without values."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] \
+        if ordered else None
+
+
+def costs(programs):
+    """CPU time of programs of nest as a share of one core."""
+    shares = [one["cpu_s"] / ((one["end_ns"] - one["begin_ns"]) / 1e9)
+              for one in programs
+              if one and one["cpu_s"] is not None and one["end_ns"]]
+    return {"programs": len(shares), "median": median(shares),
+            "p95": quantile(shares, 0.95)}
+
+
 def add_up(runs):
-    """Metrics of a set of runs: a scenario, a layer, all."""
+    """Metrics of a set of runs of one way: a scenario, a set of them, all."""
     valid = [run for run in runs if run.valid]
     judged = [one for run in valid for one in judge_run(run)]
     impact = [one for one in judged if one.label == "impact"]
@@ -335,14 +419,20 @@ def add_up(runs):
     wrong = sum(one.wrong for one in impact + healthy)
     seconds = sum(healthy_seconds(run) for run in valid)
     alarms = sum(alarm_episodes(run) for run in valid)
-    times = [time for time in map(first_right, valid) if time is not None]
+    times = [right_after(run) for run in valid]
     faults = [run for run in valid if run.is_fault]
+    looks = [one for run in valid for one in run.truth["looks"]]
     return {
+        "kinds": len({run.truth["scenario"] for run in runs}),
         "runs": len(runs), "invalid": len(runs) - len(valid),
-        "windows": len(impact), "healthy_windows": len(healthy),
+        "looks": len(looks), "windows": len(impact),
+        "healthy_windows": len(healthy), "outside": len(judged) - len(impact)
+        - len(healthy),
+        "healthy_kinds": len({run.truth["scenario"] for run in valid
+                              if not run.is_fault}),
         "garbage": sum(run.garbage for run in valid),
-        "failed": sum(run.truth.get("verdict_exit") not in (None, 0)
-                      for run in valid),
+        "silent": sum(window.silent for run in valid for window in run.windows),
+        "failed": sum(one["exit"] not in (None, 0) for one in looks),
         "top_module": proportion(sum(one.top_module for one in impact),
                                  len(impact)),
         "top_cause": proportion(sum(one.top_cause for one in impact),
@@ -358,13 +448,16 @@ def add_up(runs):
                                     len(impact)),
         "mean_set_size": mean([one.set_size for one in impact
                                if one.set_size]),
-        "found_runs": proportion(len(times), len(faults)),
-        "first_right_s": median(times),
+        "found_runs": proportion(sum(map(bool, times)), len(faults)),
+        "first_right_s": median([time for some in times for time in some]),
         "healthy_hours": seconds / 3600,
         "false_alarms": alarms,
         "alarms_per_hour": alarms / (seconds / 3600) if seconds else None,
-        "verdict_cpu": mean([run.truth.get("verdict_cpu") for run in valid
-                             if run.truth.get("verdict_cpu") is not None]),
+        "baseline_s": median([window.baseline_s for run in valid
+                              for window in run.windows
+                              if window.baseline_s is not None]),
+        "cpu": costs(looks),
+        "recorder_cpu": costs(run.truth.get("recorder") for run in valid),
     }
 
 
@@ -418,51 +511,84 @@ def confusion(runs):
     return table
 
 
-def mistakes(runs):
-    """(scenario, wrong cause reported first) -> windows, most frequent first."""
+def miss_of(one):
+    """What is wrong with a scored window, or None."""
+    if one.label in HEALTHY_LABELS:
+        return "alarm" if one.wrong else None
+    if one.label != "impact":
+        return None
+    return None if one.top_module and one.named else \
+        "cause" if not one.top_cause else \
+        "module" if not one.top_module else "second cause"
+
+
+def misses(runs):
+    """Every miss with what was said instead, the same ones together."""
     table = {}
     for run in runs:
-        if not run.valid:
-            continue
-        for one in judge_run(run):
-            wrong = one.label == "impact" and not one.top_cause
-            alarm = one.label in HEALTHY_LABELS and one.wrong
-            if wrong or alarm:
-                key = (run.truth["scenario"], "impact" if wrong else "healthy",
-                       one.top_name)
-                table[key] = table.get(key, 0) + 1
-    return sorted(table.items(), key=lambda item: -item[1])
+        for one in judge_run(run) if run.valid else []:
+            what = miss_of(one)
+            if what:
+                place = f" at {one.accused}" if what == "module" else ""
+                key = run.truth["scenario"], what, one.said + place
+                table.setdefault(key, []).append(where_of(run, one))
+    return [{"scenario": name, "what": what, "said": said,
+             "windows": len(places), "where": places}
+            for (name, what, said), places in sorted(
+                table.items(), key=lambda item: (-len(item[1]), item[0]))]
 
 
-def score(runs):
-    """All data of the reports."""
+def where_of(run, one):
+    """Which look of which run; seconds from the fault, None if healthy."""
+    known = one.window is not None
+    after = one.window.begin - run.fault_at if known and run.is_fault else None
+    return {"seed": run.truth["seed"], "look": one.window.look if known else 1,
+            "after_s": after}
+
+
+def groups_of(runs, key):
     groups = {}
     for run in runs:
-        groups.setdefault(run.truth["scenario"], []).append(run)
+        groups.setdefault(key(run.truth), []).append(run)
+    return sorted(groups.items())
+
+
+def score_way(runs):
+    """All data of the reports about the runs of one way."""
     table = confusion(runs)
     return {
-        "schema": "nest.lab.accuracy/1",
         "total": add_up(runs),
+        "sets": {name: add_up(group) for name, group in
+                 groups_of(runs, lambda truth: truth["set"])},
         "halves": {half: add_up([run for run in runs
                                  if half_of(run.truth["scenario"]) == half])
                    for half in ("tuning", "held-out")},
         "layers": per_layer(runs),
         "scenarios": {name: {"title": group[0].truth["title"],
                              "kind": group[0].truth["kind"],
+                             "set": group[0].truth["set"],
                              "answers": group[0].truth["answers"],
                              "bite": bite_of(group), **add_up(group)}
-                      for name, group in sorted(groups.items())},
+                      for name, group in groups_of(
+                          runs, lambda truth: truth["scenario"])},
         "confusion": [{"truth": truth, "said": said, "windows": count}
                       for (truth, said), count in sorted(table.items())],
-        "mistakes": [{"scenario": name, "when": when, "said": said,
-                      "windows": count}
-                     for (name, when, said), count in mistakes(runs)],
+        "misses": misses(runs),
         "invalid": [{"scenario": run.truth["scenario"],
                      "seed": run.truth["seed"],
                      "reason": (run.truth.get("impact") or {}).get("reason")
                      or "the run did not finish"}
                     for run in runs if not run.valid],
     }
+
+
+def score(runs, not_measured=None):
+    """The scores of each way, and why one has none."""
+    ways = {way: score_way([run for run in runs if run.way == way])
+            for way in WAYS if any(run.way == way for run in runs)}
+    return {"schema": "nest.lab.accuracy/2", "ways": ways,
+            "not_measured": {way: (not_measured or {}).get(way, "no runs")
+                             for way in WAYS if way not in ways}}
 
 
 def bite_of(group):

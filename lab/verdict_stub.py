@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A stub for `nest diagnose --json` to test the scoring.
 
+    verdict_stub.py MODE TRUTH SECONDS [--past FILE]
+
     verdict_stub.py nothing TRUTH SECONDS    reports nothing
     verdict_stub.py oracle  TRUTH SECONDS    reports the answer from the truth file
     verdict_stub.py wrong   TRUTH SECONDS    always reports a wrong cause
     verdict_stub.py random  TRUTH SECONDS    reports a random cause
     verdict_stub.py mute    TRUTH SECONDS    prints nothing
 
-Only `oracle` and `wrong` open the truth file.
+Only `oracle` and `wrong` open the truth file. A past must exist; nobody reads it.
 """
 
+import argparse
 import json
 import os
 import random
@@ -62,10 +65,22 @@ def dice(generator):
                     generator.random())]
 
 
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mode", choices=MODES)
+    parser.add_argument("truth")
+    parser.add_argument("seconds", type=float)
+    parser.add_argument("--past", metavar="FILE", help="'none', or a file")
+    return parser.parse_args()
+
+
 def main():
-    if len(sys.argv) != 4 or sys.argv[1] not in MODES:
-        sys.exit(__doc__)
-    mode, path, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
+    arguments = parse_arguments()
+    if arguments.past not in (None, "none") and \
+            not os.path.exists(arguments.past):
+        sys.exit(f"no such file: {arguments.past}")
+    mode, path, seconds = arguments.mode, arguments.truth, arguments.seconds
     generator = random.Random(path)
     choices = {"nothing": lambda: [], "oracle": lambda: oracle(path),
                "wrong": lambda: wrong(path), "random": lambda: dice(generator)}

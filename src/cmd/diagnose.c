@@ -24,8 +24,9 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
-	       "observe for this long (default 3, at least 0.3; of a recording: all of it)"),
-	OPTION(struct config, json, FLAG, "json", 'j', NULL, "print one JSON object per second, covering the last 3 s"),
+	       "observe for this long, at least 0.3 (default: 3, or 1 when facts decide; of a recording: all of it)"),
+	OPTION(struct config, json, FLAG, "json", 'j', NULL,
+	       "print one JSON object per second, covering the last 3 s; before that only facts"),
 	OPTION(struct config, all, FLAG, "all", 'a', NULL, "also show healthy modules"),
 	OPTION_GROUP(struct config, live, diagnosis_option_table),
 	OPTION(struct config, fail_on, RATIO, "fail-on", 0, "CERTAINTY",
@@ -220,8 +221,10 @@ static int run(const void *data)
 	int code;
 
 	/* A recording is gone through to its end. */
-	if (!live.duration_ns && !config->live.input.file)
+	if (!live.duration_ns && !config->live.input.file) {
 		live.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC;
+		live.until_settled = !config->json;
+	}
 	run_diagnosis_init(&live, &run);
 	run_add_sink(&run, NULL, &context.sink);
 	code = run_carry_out(&run);

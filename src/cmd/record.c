@@ -249,6 +249,7 @@ static int run(const void *data)
 				    .live = {.options = &config->live,
 					     .duration_ns = config->duration_ns,
 					     .report = see_findings,
+					     .no_past = true,
 					     .context = &recorder},
 				    .options = config->events,
 				    .diagnose = config->what.count == 0};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest snapshot: marks a moment in the recordings that are going on. */
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "base/parse.h"
 #include "run/command.h"
+#include "run/recorders.h"
 
 struct config {
 	uint64_t pid;
@@ -45,20 +45,6 @@ static bool waits_for_signal(uint64_t pid)
 	return parse_u64(number, 0, UINT64_MAX, &blocked) == 0 && (blocked >> (SIGUSR2 - 1) & 1);
 }
 
-/* nest record, or with options before its name none of ours. */
-static bool is_recorder(uint64_t pid)
-{
-	_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
-	const char *name, *word;
-
-	if (read_proc(pid, "cmdline", &text) < 0 || text.len == 0)
-		return false;
-	word = text.data + strlen(text.data) + 1;
-	name = strrchr(text.data, '/');
-	name = name ? name + 1 : text.data;
-	return strcmp(name, "nest") == 0 && word < text.data + text.len && strcmp(word, "record") == 0;
-}
-
 /* By pidfd: the pid may have been reused. */
 static int mark(uint64_t pid)
 {
@@ -66,52 +52,40 @@ static int mark(uint64_t pid)
 
 	if (fd < 0)
 		return -errno;
-	if (!is_recorder(pid) || !waits_for_signal(pid))
+	if (!recorders_has(pid) || !waits_for_signal(pid))
 		return -ESRCH;
 	return syscall(SYS_pidfd_send_signal, fd, SIGUSR2, NULL, 0) < 0 ? -errno : 0;
 }
 
-static int mark_all(unsigned *ret_marked)
+struct marks {
+	unsigned marked;
+	int error;
+};
+
+/* One that cannot be reached does not spare the others. */
+static int mark_one(uint64_t pid, void *context)
 {
-	DIR *proc = opendir("/proc");
-	const struct dirent *entry;
-	int error = 0;
+	struct marks *marks = context;
+	int r = mark(pid);
 
-	if (!proc)
-		return -errno;
-	while ((entry = readdir(proc))) {
-		uint64_t pid;
-		int r;
-
-		if (parse_decimal(entry->d_name, 1, INT32_MAX, &pid) < 0 || !is_recorder(pid))
-			continue;
-		r = mark(pid);
-		if (r == 0)
-			(*ret_marked)++;
-		else if (r != -ESRCH)
-			error = r;
-	}
-	(void)closedir(proc);
-	return error;
+	marks->marked += r == 0;
+	if (r < 0 && r != -ESRCH)
+		marks->error = r;
+	return 0;
 }
 
 static int run(const void *data)
 {
 	const struct config *config = data;
-	unsigned marked = 0;
-	int r;
+	struct marks marks = {};
+	int r = config->pid ? mark_one(config->pid, &marks) : recorders_each(mark_one, &marks);
 
-	if (config->pid) {
-		r = mark(config->pid);
-		marked = r == 0;
-	} else {
-		r = mark_all(&marked);
-	}
-	if (r < 0 && r != -ESRCH)
+	r = r < 0 ? r : marks.error;
+	if (r < 0)
 		return command_fail(EXIT_CANNOT_OBSERVE, "snapshot: cannot reach a recorder: %s", strerror(-r));
-	if (marked == 0)
+	if (marks.marked == 0)
 		return command_fail(EXIT_CANNOT_OBSERVE, "snapshot: no recording is running (nest record -o FILE)");
-	log_info("marked this moment in %u recording%s", marked, marked == 1 ? "" : "s");
+	log_info("marked this moment in %u recording%s", marks.marked, marks.marked == 1 ? "" : "s");
 	return EXIT_DONE;
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "diagnose/graph/window.h"
 #include "run/command.h"
+#include "run/past.h"
 #include "snapshot/core/slice.h"
 #include "tool/core/cgroups.h"
 
@@ -34,6 +35,9 @@ const struct option_spec diagnosis_option_table[] = {
 	OPTION(struct diagnosis_options, passive, FLAG, "passive", 0, NULL,
 	       "send nothing: do not probe silent peers with keep-alives"),
 	OPTION_GROUP(struct diagnosis_options, input, input_option_table),
+	OPTION(struct diagnosis_options, past, TEXT, "past", 0, "FILE",
+	       "compare with the last 2 minutes of this recording; none: with nothing. Default: that of a running nest "
+	       "record"),
 	OPTION(struct diagnosis_options, save, TEXT, "save", 0, "FILE", "also record to this file, for -f"),
 	OPTION_END,
 };
@@ -143,6 +147,76 @@ static int match_views(struct run_diagnosis *diagnosis, const struct snapshot *s
 	return 0;
 }
 
+/* --- the past --- */
+
+static bool is_looked_at(const struct run_diagnosis *diagnosis, uint32_t inum)
+{
+	vec_each(&diagnosis->snapshots.namespaces.items, netns)
+		if (netns->inum == inum)
+			return true;
+	return false;
+}
+
+static void add_past_sample(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
+{
+	snapshot_each(snapshot, netns_type, const struct netns_record, record)
+		if (is_looked_at(diagnosis, record->netns) && !find_view(diagnosis, record->netns))
+			add_view(diagnosis, record);
+	vec_each(&diagnosis->views, at) {
+		struct diagnosis_view *view = *at;
+
+		window_add(view->window, snapshot_slice_cut(view->slice, snapshot, view->netns));
+	}
+}
+
+/* Only the measures are of interest: what was wrong then is no finding now. */
+static void end_past_window(struct run_diagnosis *diagnosis)
+{
+	vec_each(&diagnosis->views, view)
+		graph_free(window_finish((*view)->window));
+}
+
+static int replay_past(struct run_diagnosis *diagnosis, struct past *past, struct why *why)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	uint64_t first_ns = 0, last_ns = 0;
+	unsigned samples = 0;
+	int r;
+
+	while ((r = replay_next(past->replay, snapshot, why)) > 0) {
+		add_past_sample(diagnosis, snapshot);
+		first_ns = first_ns ?: snapshot->begin_boot_ns;
+		last_ns = snapshot->begin_boot_ns;
+		if (++samples % diagnosis->samples == 0)
+			end_past_window(diagnosis);
+	}
+	if (samples % diagnosis->samples != 0)
+		end_past_window(diagnosis);
+	vec_each(&diagnosis->views, view)
+		diagnosis_set_baseline((*view)->diagnosis, (last_ns - first_ns) / NSEC_PER_SEC, past->file);
+	return r;
+}
+
+static int take_past(struct run_diagnosis *diagnosis)
+{
+	const char *file = diagnosis->options->past;
+	struct run *run = diagnosis->run;
+	struct past past = {};
+	int r;
+
+	if (diagnosis->no_past || run->options.input.file)
+		return 0;
+	if (file && strcmp(file, "none") == 0)
+		return 0;
+	r = past_open(&past, file, &run->why);
+	if (r > 0)
+		r = replay_past(diagnosis, &past, &run->why);
+	else if (r == 0 && file)
+		log_warn("%s has no sample of the last 2 minutes: nothing to compare with", file);
+	past_close(&past);
+	return r < 0 ? -EIO : 0;
+}
+
 /* --- windows --- */
 
 static void add_sample(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
@@ -156,24 +230,45 @@ static void add_sample(struct run_diagnosis *diagnosis, const struct snapshot *s
 	diagnosis->samples_so_far++;
 }
 
-static int end_window(struct run_diagnosis *diagnosis)
+/* Facts alone need no further window. */
+static bool is_ripe(const struct diagnosis_view *view)
+{
+	return view->windows >= DIAGNOSIS_WINDOWS || diagnosis_is_settled(view->diagnosis);
+}
+
+static bool all_settled(const struct run_diagnosis *diagnosis)
+{
+	vec_each(&diagnosis->views, view)
+		if (!diagnosis_is_settled((*view)->diagnosis))
+			return false;
+	return diagnosis->views.count > 0;
+}
+
+static int report_window(struct run_diagnosis *diagnosis, const struct diagnosis_view *view)
 {
 	struct run *run = diagnosis->run;
+	int r = is_ripe(view) || diagnosis->last ? diagnosis->report(diagnosis, view) : 0;
+
+	if (r == 0 && run->store && is_ripe(view))
+		r = run_stored(run, store_add_findings(run->store, diagnosis_get(view->diagnosis)));
+	return r;
+}
+
+static int end_window(struct run_diagnosis *diagnosis)
+{
 	int r = 0;
 
 	diagnosis->samples_so_far = 0;
 	diagnosis->windows++;
-	diagnosis->last = diagnosis->windows_wanted && diagnosis->windows >= diagnosis->windows_wanted;
-	vec_each(&diagnosis->views, at) {
-		struct diagnosis_view *view = *at;
-
-		diagnosis_add_window(view->diagnosis, window_finish(view->window));
-		view->windows++;
-		if (r == 0 && view->windows >= DIAGNOSIS_WINDOWS)
-			r = diagnosis->report(diagnosis, view);
-		if (r == 0 && run->store && view->windows >= DIAGNOSIS_WINDOWS)
-			r = run_stored(run, store_add_findings(run->store, diagnosis_get(view->diagnosis)));
+	vec_each(&diagnosis->views, view) {
+		diagnosis_add_window((*view)->diagnosis, window_finish((*view)->window));
+		(*view)->windows++;
 	}
+	diagnosis->last = (diagnosis->windows_wanted && diagnosis->windows >= diagnosis->windows_wanted) ||
+			  (diagnosis->until_settled && all_settled(diagnosis));
+	vec_each(&diagnosis->views, view)
+		if (r == 0)
+			r = report_window(diagnosis, *view);
 	run_snapshots_refresh(&diagnosis->snapshots);
 	return r != 0 ? r : diagnosis->last;
 }
@@ -222,13 +317,15 @@ static int prepare(struct run_sink *sink, struct run *run)
 		return -ENOENT;
 	if (cgroup && !options->input.file)
 		r = cgroups_check(cgroup, &run->why);
+	if (r == 0)
+		r = take_past(diagnosis);
 	if (r == 0 && diagnosis->records)
 		return output_open(diagnosis->records, &diagnosis->shape, &sink->output, &run->why);
 	return r == 0 ? run_open_out(run, sink, &diagnosis->out, diagnosis->file) : r;
 }
 
-/* As many windows as the recording has, so that the last one is known for it. */
-static int limit_windows(struct run_sink *sink, struct run *run)
+/* Of a recording: as many windows as it has, so that the last one is known for it. */
+static int begin(struct run_sink *sink, struct run *run)
 {
 	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
 	uint64_t samples = run->recording ? replay_samples(diagnosis->snapshots.replay) : 0;
@@ -302,7 +399,7 @@ static void close_diagnosis(struct run_sink *sink)
 
 static const struct run_sink_ops diagnosis_ops = {
 	.prepare = prepare,
-	.begin = limit_windows,
+	.begin = begin,
 	.take = see_snapshot,
 	.end = end,
 	.account = account,

@@ -18,6 +18,7 @@ struct diagnosis_options {
 	const char *engine;
 	bool passive;
 	struct input_options input; /* a recording instead of the live host */
+	const char *past;           /* a recording of the last minutes; NULL: a running recorder's; "none" */
 	const char *save;           /* keep what was seen in this one */
 };
 extern const struct option_spec diagnosis_option_table[];
@@ -39,12 +40,17 @@ struct run_diagnosis {
 	/* What the command chooses. */
 	const struct diagnosis_options *options;
 	uint64_t duration_ns; /* 0: until a signal or the end of the recording */
+	bool no_past;         /* does not begin with what a recorder has seen */
+	bool until_settled;   /* ends before that when all findings are facts */
 	unsigned rate;        /* windows a second; 0: one */
 	const char *file;     /* where text goes; NULL: standard output */
 	/* Records instead of text; NULL: text. */
 	const struct output_options *records;
 	struct shape shape;
-	/* Called for each namespace after each window from the third on; negative is an error, 1: enough. */
+	/*
+	 * Called for each namespace after each window from the third on, and before that for facts; negative is an
+	 * error, 1: enough.
+	 */
 	int (*report)(struct run_diagnosis *diagnosis, const struct diagnosis_view *view);
 	/* May be NULL. Called for each namespace that was reported on, when a signal ends the run before its time. */
 	void (*interrupted)(struct run_diagnosis *diagnosis, const struct diagnosis_view *view);

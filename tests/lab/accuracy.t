@@ -5,6 +5,7 @@
 import concurrent.futures
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -19,42 +20,75 @@ STUB = os.path.join(LAB, "verdict_stub.py")
 
 
 def accuracy(out, mode, only):
-    done = subprocess.run([os.path.join(LAB, "accuracy"), "--only", only, "--out", out, "--verdict",
+    done = subprocess.run([os.path.join(LAB, "accuracy"), "--only", only, "--out", out, "--jobs", "4", "--verdict",
                            f"{STUB} {mode} {{truth}} {{seconds}}"], stdin=subprocess.DEVNULL, capture_output=True,
                           text=True)
     with open(os.path.join(out, "accuracy.json")) as file:
         return done, json.load(file)
 
 
-def shares(result, *names):
-    return tuple(result["total"][name]["share"] for name in names)
+def shares(result, way, *names):
+    return tuple(result["ways"][way]["total"][name]["share"] for name in names)
 
 
 def test_oracle(tap, out, done, result):
-    tap.equal((done.returncode, done.stderr), (0, ""), "a run of two scenarios ends well")
-    total = result["total"]
-    tap.equal((total["runs"], total["invalid"]), (2, 0), "the fault bites, the healthy one is healthy")
-    tap.equal(shares(result, "top_cause", "top_module", "tpr", "fpr"), (1.0, 1.0, 1.0, 0.0), "who knows is right")
-    tap.ok(total["windows"] >= 4 and total["healthy_windows"] >= 6, "and was asked often enough",
+    tap.equal((done.returncode, done.stderr), (0, ""), "runs of two scenarios end well")
+    tap.equal(list(result["ways"]), ["late", "past", "early"], "each is looked at in three ways")
+    for way, figures in result["ways"].items():
+        total = figures["total"]
+        tap.equal((total["runs"], total["invalid"]), (2, 0), f"{way}: the fault bites, the healthy one is healthy")
+        tap.equal(shares(result, way, "top_cause", "top_module", "tpr", "fpr"), (1.0, 1.0, 1.0, 0.0),
+                  f"{way}: who knows is right")
+    total = result["ways"]["early"]["total"]
+    tap.ok(total["windows"] >= 4 and total["healthy_windows"] >= 6, "early: and was asked often enough",
            f"{total['windows']} windows with the fault, {total['healthy_windows']} without")
-    tap.between(total["first_right_s"], 0.0, 2.5, "soon after the fault")
-    files = sorted(os.listdir(os.path.join(out, "F62-1")))
-    tap.ok({"truth.json", "verdict.jsonl", "app-client.jsonl", "app-server.jsonl"} <= set(files),
-           "everything is on record", " ".join(files))
+    tap.between(total["first_right_s"], 0.0, 2.5, "early: soon after the fault")
+    for way in ("late", "past"):
+        total = result["ways"][way]["total"]
+        tap.equal((total["looks"], total["windows"], total["healthy_windows"]), (6, 3, 3), f"{way}: three looks each")
+        tap.ok(total["cpu"]["programs"] == 6 and 0 < total["cpu"]["median"] <= total["cpu"]["p95"] < 1,
+               f"{way}: their CPU time is measured", total["cpu"])
+    files = set(os.listdir(os.path.join(out, "F62-1-late")))
+    tap.ok({"truth.json", "look-1.jsonl", "look-3.jsonl", "app-client.jsonl", "app-server.jsonl"} <= files,
+           "everything is on record", " ".join(sorted(files)))
+    tap.equal([os.path.exists(os.path.join(out, f"F62-1-{way}", "past.nest")) for way in ("late", "past", "early")],
+              [False, True, False], "a recorder runs only where a past is wanted")
+    test_record(tap, out)
     tap.ok("peer-refused" in done.stdout and "top-1 cause" in done.stdout, "the report is printed")
     tap.ok(os.path.getsize(os.path.join(out, "accuracy.html")) > 5000, "the page is written")
     again = subprocess.run([os.path.join(LAB, "accuracy"), "--score", out], capture_output=True, text=True)
     with open(os.path.join(out, "accuracy.json")) as file:
-        tap.equal((again.returncode, json.load(file)["total"]), (0, total), "scoring the records again says the same")
+        tap.equal((again.returncode, json.load(file)["ways"]), (0, result["ways"]),
+                  "scoring the records again says the same of each way")
+
+
+def test_record(tap, out):
+    """The recording covers the time from before the fault to the last look."""
+    path = os.path.join(out, "F62-1-past")
+    with open(os.path.join(path, "truth.json")) as file:
+        truth = json.load(file)
+    offset = truth["realtime_minus_monotonic_ns"]
+    with sqlite3.connect(os.path.join(path, "past.nest")) as recording:
+        first, last = (moment * 10 ** 6 - offset for moment in
+                       recording.execute("SELECT min(id), max(id) FROM sample").fetchone())
+    tap.ok(first < truth["faults"][0]["begin_ns"] and last > truth["looks"][-1]["begin_ns"],
+           "the recorder ran from before the fault to the last look")
 
 
 def test_others(tap, wrong, mute):
-    result = wrong[1]
-    tap.equal(shares(result, "top_cause", "tpr", "fpr", "ppv"), (0.0, 0.0, 1.0, 0.0),
-              "who is always wrong scores nothing, and every healthy window is a false alarm")
-    result = mute[1]
-    tap.equal((shares(result, "tpr", "ppv"), result["total"]["windows"] >= 4), ((0.0, None), True),
-              "who says nothing misses everything")
+    for way in ("late", "past", "early"):
+        tap.equal(shares(wrong[1], way, "top_cause", "tpr", "fpr", "ppv"), (0.0, 0.0, 1.0, 0.0),
+                  f"{way}: who is always wrong scores nothing, and every healthy window is a false alarm")
+        total = mute[1]["ways"][way]["total"]
+        tap.equal((shares(mute[1], way, "tpr", "ppv"), total["windows"] >= 3), ((0.0, None), True),
+                  f"{way}: who says nothing misses everything")
+
+
+def test_not_measured(tap, out):
+    done = subprocess.run([os.path.join(LAB, "accuracy"), "--only", "H02", "--ways", "past", "--out", out, "--verdict",
+                           "/bin/true {truth}"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    tap.ok(done.returncode == 0 and "late with a past: not measured: " in done.stdout,
+           "who takes no past is not measured with one", done.stderr.strip())
 
 
 def test_refusals(tap, room):
@@ -66,6 +100,8 @@ def test_refusals(tap, room):
     tap.ok(told("run", "Z99"), "an unknown scenario is told in one line", told("run", "Z99"))
     tap.ok(told("run"), "so is none", told("run"))
     tap.ok(told("accuracy", "--only", "Z*"), "and a pattern that matches nothing", told("accuracy", "--only", "Z*"))
+    done = subprocess.run([os.path.join(LAB, "accuracy"), "--ways", "late,never"], capture_output=True, text=True)
+    tap.ok(done.returncode == 2 and "unknown way 'never'" in done.stderr, "and a way that is none", done.stderr.strip())
     words = ("accuracy", "--only", "F01", "--verdict", os.path.join(room, "absent"))
     tap.ok(told(*words), "and a diagnosis that is not there", told(*words))
 
@@ -77,6 +113,7 @@ def main():
         return
     with tempfile.TemporaryDirectory() as room:
         test_refusals(tap, room)
+        test_not_measured(tap, os.path.join(room, "none"))
         jobs = (("oracle", "F62,H02"), ("wrong", "F62,H02"), ("mute", "F62"))
         with concurrent.futures.ThreadPoolExecutor() as pool:
             oracle, wrong, mute = pool.map(lambda job: accuracy(os.path.join(room, job[0]), *job), jobs)

@@ -22,11 +22,12 @@ def record(room):
     """A run directory with a recording of this host at rest, and a truth that says so."""
     path = os.path.join(room, "H00-1")
     os.mkdir(path)
-    subprocess.run([NEST, "diagnose", "--json", "-d", "4", "--save", os.path.join(path, "run.nest")], check=True,
+    subprocess.run([NEST, "diagnose", "--json", "-d", "4", "--save", os.path.join(path, "look-1.nest")], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    truth = {"scenario": "H00", "title": "at rest", "kind": "healthy", "paper": None, "seed": 1, "choice": {},
-             "drawn": {}, "realtime_minus_monotonic_ns": time.time_ns() - time.monotonic_ns(), "faults": [],
-             "answers": [], "tolerate": [], "must_not_blame": [], "note_is_enough": False, "verdict": None,
+    truth = {"scenario": "H00", "title": "at rest", "kind": "healthy", "set": "known", "way": "early", "paper": None,
+             "seed": 1, "choice": {}, "drawn": {}, "faults": [], "answers": [], "tolerate": [], "must_not_blame": [],
+             "realtime_minus_monotonic_ns": time.time_ns() - time.monotonic_ns(), "note_is_enough": False,
+             "looks": [{"name": "look-1", "begin_ns": 0, "end_ns": None, "exit": 0, "cpu_s": None}],
              "impact": {"metric": None, "bites": True, "reason": None, "before": None, "after": None, "windows": []}}
     with open(os.path.join(path, "truth.json"), "w") as file:
         json.dump(truth, file)
@@ -44,15 +45,16 @@ def main():
         for engine in ("nest2011", "flowdiagnoser", "rules"):
             done = score(room, "--engine", engine)
             tap.equal((done.returncode, done.stderr), (0, ""), f"{engine} judges the recording")
-            with open(os.path.join(path, f"verdict-{engine}.jsonl")) as file:
+            with open(os.path.join(path, f"look-1-{engine}.jsonl")) as file:
                 said = [json.loads(line)["said"] for line in file]
             tap.ok(len(said) >= 1 and all(window["schema"] == "nest.diagnosis/1" for window in said),
                    "a verdict for each window", len(said))
             with open(os.path.join(room, "accuracy.json")) as file:
-                tap.equal(json.load(file)["total"]["healthy_windows"], len(said), "all of them are scored")
-        os.unlink(os.path.join(path, "run.nest"))
+                total = json.load(file)["ways"]["early"]["total"]
+            tap.equal(total["healthy_windows"], len(said), "all of them are scored")
+        os.unlink(os.path.join(path, "look-1.nest"))
         done = score(room, "--engine", "nest2011")
-        tap.ok(done.returncode != 0 and "has no recording" in done.stderr, "a run without a recording is refused",
+        tap.ok(done.returncode != 0 and "no recording" in done.stderr, "a run without a recording is refused",
                done.stderr.strip())
     tap.done()
 

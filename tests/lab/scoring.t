@@ -20,7 +20,8 @@ import scoring
 FAULT_AT = 100.0
 OFFSET_NS = 1_700_000_000 * 10 ** 9
 TRUTH = {
-    "scenario": "T01", "title": "a test", "kind": "fault", "paper": None, "seed": 1, "choice": {}, "drawn": {},
+    "scenario": "T01", "title": "a test", "kind": "fault", "set": "known", "way": "early", "paper": None, "seed": 1,
+    "choice": {}, "drawn": {}, "looks": [{"name": "look-1", "begin_ns": 0, "end_ns": None, "exit": 0, "cpu_s": None}],
     "realtime_minus_monotonic_ns": OFFSET_NS,
     "faults": [{"do": "test", "begin_ns": int(FAULT_AT * 1e9)}],
     "answers": [{"causes": ["path-loss"], "layer": "path", "modules": ["10.77.2.2"]}],
@@ -53,7 +54,7 @@ def write_run(room, truth, lines, name="run"):
     os.makedirs(path, exist_ok=True)
     with open(os.path.join(path, "truth.json"), "w") as file:
         json.dump(truth, file)
-    with open(os.path.join(path, "verdict.jsonl"), "w") as file:
+    with open(os.path.join(path, "look-1.jsonl"), "w") as file:
         for line in lines:
             arrived = 0
             if isinstance(line, dict) and "window_ms" in line:
@@ -154,7 +155,7 @@ def test_runs(tap, room):
     tap.equal((figures["invalid"], figures["windows"], figures["false_alarms"]), (1, 0, 0),
               "a run whose fault did not bite is not scored at all")
     cut = write_run(room, dict(TRUTH, impact=None), story([finding("no-route")], [finding("path-loss")]), "cut")
-    figures = scoring.score([cut])
+    figures = scoring.score([cut])["ways"]["early"]
     tap.equal((figures["total"]["invalid"], figures["invalid"][0]["reason"]), (1, "the run did not finish"),
               "a run that was cut off is not scored either")
     lines = [said(50 + n, [finding("link-down")] if n in (1, 2, 5) else []) for n in range(10)]
@@ -205,6 +206,96 @@ def test_paper(tap, room):
     tap.equal(paper.table([]), None, "no paper run, no table")
 
 
+def late_run(room, looks, truth=TRUTH, way="late", name="late", cpu_s=0.3):
+    """A record of looks of 3 s: (seconds after the fault, the findings of each of its windows)."""
+    taken = [{"name": f"look-{number}", "begin_ns": int((FAULT_AT + after) * 1e9),
+              "end_ns": int((FAULT_AT + after + 3) * 1e9), "exit": 0, "cpu_s": cpu_s}
+             for number, (after, _) in enumerate(looks, 1)]
+    path = os.path.join(room, f"{name}-{way}")
+    os.makedirs(path, exist_ok=True)
+    with open(os.path.join(path, "truth.json"), "w") as file:
+        json.dump(dict(truth, way=way, looks=taken), file)
+    for number, (after, windows) in enumerate(looks, 1):
+        with open(os.path.join(path, f"look-{number}.jsonl"), "w") as file:
+            for place, findings in enumerate(windows):
+                arrived = int((FAULT_AT + after + place + 1) * 1e9)
+                file.write(json.dumps({"arrived_ns": arrived,
+                                       "said": said(FAULT_AT + after + place, findings)}) + "\n")
+    return scoring.read_run(path)
+
+
+def test_late(tap, room):
+    right, wrong = [finding("path-loss")], [finding("app-not-reading", "app:1")]
+
+    def figures(*looks, truth=TRUTH):
+        return scoring.add_up([late_run(room, looks, truth)])
+
+    oracle = figures((0.5, [right] * 3), (2.0, [right] * 3))
+    for name in ("top_cause", "top_module", "tpr", "ppv"):
+        tap.equal((share(oracle, name), oracle[name]["total"]), (1.0, 2), f"late, an oracle is right: {name}")
+    tap.equal((oracle["looks"], oracle["first_right_s"], oracle["found_runs"]["right"]), (2, 3.0, 1),
+              "its verdict comes with the end of the look")
+    liar = figures((0.5, [wrong] * 3), (2.0, [wrong] * 3))
+    tap.equal([share(liar, name) for name in ("top_cause", "top_module", "tpr", "ppv", "forbidden")],
+              [0.0, 0.0, 0.0, 0.0, 1.0], "late, a liar scores nothing and blames an innocent of the list")
+    mute = figures((0.5, []), (2.0, []))
+    tap.equal((share(mute, "top_cause"), mute["tpr"]["total"], share(mute, "ppv"), mute["silent"]), (0.0, 2, None, 2),
+              "late, a mute misses every look")
+    tap.equal([share(figures((0.5, windows)), "top_cause") for windows in ([wrong, right], [right, wrong])],
+              [1.0, 0.0], "only the last verdict of a look counts")
+
+
+def test_late_impact(tap, room):
+    right = [finding("path-loss")]
+
+    def labels(*afters):
+        return [window.label for window in late_run(room, [(after, [right]) for after in afters]).windows]
+
+    tap.equal(labels(0.5, 3.0, 6.0, 6.9), ["impact", "impact", "impact", "recovery"],
+              "a look counts until 3 s after the impact")
+    late = scoring.add_up([late_run(room, [(1.0, [right]), (9.5, [[]])])])
+    tap.equal((late["looks"], late["windows"], late["outside"], share(late, "tpr")), (2, 1, 1, 1.0),
+              "a look after it is not scored, and is reported")
+    truth = copy.deepcopy(TRUTH)
+    for place in (2, 3):
+        truth["impact"]["windows"][place]["label"] = "recovery"
+    truth["impact"]["windows"] += [{"begin": FAULT_AT + 6 + n, "end": FAULT_AT + 7 + n, "value": 1.0, "label":
+                                    "impact" if 4 <= n < 6 else "recovery"} for n in range(8)]
+    run = late_run(room, [(4.0, [[]]), (5.7, [[]]), (6.0, [[]]), (8.0, [right])], truth)
+    tap.equal([window.label for window in run.windows], ["impact", "recovery", "recovery", "impact"],
+              "between two outages the applications decide")
+    healthy = scoring.add_up([late_run(room, [(0, [right]), (6, [[]]), (12, [])], healthy_truth())])
+    tap.equal((healthy["fpr"]["right"], healthy["fpr"]["total"], healthy["healthy_kinds"], healthy["silent"]),
+              (1, 2, 1, 1), "a healthy look with an alarm is one; a mute look is no proof of health")
+
+
+def test_ways(tap, room):
+    right, new = [finding("path-loss")], dict(TRUTH, scenario="T03", set="unseen-1")
+    runs = [write_run(room, TRUTH, story([], [finding("path-loss")]), "w1"),
+            late_run(room, [(1, [[]]), (2, [right])], name="w2", cpu_s=0.3),
+            late_run(room, [(1, [[finding("path-latency", certainty=0.41)]])], new, name="w3", cpu_s=0.9),
+            late_run(room, [(1, [right])], way="past", name="w4")]
+    result = scoring.score(runs)
+    tap.equal({way: figures["top_cause"]["total"] for way, figures in
+               ((way, one["total"]) for way, one in result["ways"].items())}, {"late": 3, "past": 1, "early": 4},
+              "each way has its own figures")
+    late = result["ways"]["late"]
+    tap.equal({name: (one["kinds"], one["top_cause"]["right"], one["top_cause"]["total"])
+               for name, one in late["sets"].items()}, {"known": (1, 1, 2), "unseen-1": (1, 0, 1)},
+              "so has each set of kinds")
+    tap.equal((round(late["total"]["cpu"]["median"], 3), round(late["total"]["cpu"]["p95"], 3)), (0.1, 0.3),
+              "the CPU time of a look is a share of a core")
+    tap.equal([(one["scenario"], one["what"], one["said"], one["where"][0]["look"]) for one in late["misses"]],
+              [("T01", "cause", "nothing", 1),
+               ("T03", "cause", "nothing (below the threshold: path-latency 0.41)", 1)],
+              "every miss is listed with what was said instead")
+    only = scoring.score(runs[:1], {"past": "no such option"})
+    tap.equal(only["not_measured"], {"late": "no runs", "past": "no such option"}, "a way without runs says why")
+    only.update(broken=[], verdict=None, paper=None)
+    tap.ok("late with a past: not measured: no such option" in report.render(only)
+           and "not measured: no such option" in page.render(only), "and so do the reports")
+
+
 class Strict(html.parser.HTMLParser):
     void = {"meta", "br", "rect", "line", "img", "link"}
 
@@ -228,7 +319,8 @@ class Strict(html.parser.HTMLParser):
 def test_reports(tap, room):
     nasty = dict(TRUTH, title="<script>alert(1)</script>")
     runs = [write_run(room, nasty, story([], [finding("path-loss")]), "r1"),
-            write_run(room, healthy_truth(), [said(50, [finding("no-route")])], "r2")]
+            write_run(room, healthy_truth(), [said(50, [finding("no-route")])], "r2"),
+            late_run(room, [(1, [[finding("no-route")]])], nasty, name="r3")]
     result = scoring.score(runs)
     result.update(broken=[], verdict="stub", paper=paper.table(runs))
     text = page.render(result)
@@ -239,16 +331,19 @@ def test_reports(tap, room):
     tap.ok("&lt;script&gt;" in text, "text from scenarios is escaped")
     plain = report.render(result)
     tap.ok("T01" in plain and "top-1 cause" in plain and "100.0 %" in plain, "the text names scenario and figures")
+    tap.ok(plain.index("Misses: late") < plain.index("Misses: early") and "no-route" in plain and "1.1 (1 s)" in plain,
+           "misses of late looks come first")
     empty = scoring.score([])
     empty.update(broken=[], verdict=None, paper=None)
-    tap.ok("0 (0 not scored" in report.render(empty) and page.render(empty), "no run at all is no reason to fall over")
+    tap.ok("late: not measured: no runs" in report.render(empty) and "Nothing was measured" in page.render(empty),
+           "no run at all is no reason to fall over")
 
 
 def main():
     tap = harness.Tap()
     with tempfile.TemporaryDirectory() as room:
         for test in (test_good_and_bad, test_silence, test_fine_print, test_compound, test_runs, test_layers,
-                     test_paper, test_reports):
+                     test_paper, test_late, test_late_impact, test_ways, test_reports):
             test(tap, room)
     test_wilson(tap)
     tap.done()

@@ -80,6 +80,7 @@ static const struct field diagnosis_fields[] = {
 	FIELD(struct diagnosis_record, findings, LIST, "strongest first", .element = &finding_type),
 	FIELD(struct diagnosis_record, healthy, BOOL, "nothing reached the reporting threshold"),
 	FIELD(struct diagnosis_record, lost, COUNT, "records lost"),
+	FIELD(struct diagnosis_record, baseline_s, ID, "seconds of a recorder's past that it compares with; 0: none"),
 };
 RECORD_TYPE(diagnosis_type, "diagnosis", struct diagnosis_record, diagnosis_fields,
 	    "who is to blame, and how sure that is");
@@ -119,6 +120,8 @@ struct diagnosis {
 	struct map traces; /* "cause module" -> struct trace */
 	uint64_t starts[DIAGNOSIS_WINDOWS];
 	unsigned windows;
+	uint64_t baseline_s;
+	char *baseline_from; /* NULL: none */
 	char host[65];
 	/* What the record points at. */
 	VEC(void *) memory;
@@ -179,6 +182,13 @@ void diagnosis_set_host(struct diagnosis *d, const char *host)
 	snprintf(d->host, sizeof(d->host), "%.64s", host);
 }
 
+void diagnosis_set_baseline(struct diagnosis *d, uint64_t seconds, const char *from)
+{
+	d->baseline_s = seconds;
+	free(d->baseline_from);
+	d->baseline_from = xstrdup(from);
+}
+
 void diagnosis_free(struct diagnosis *d)
 {
 	if (!d)
@@ -190,6 +200,7 @@ void diagnosis_free(struct diagnosis *d)
 	map_done(&d->traces);
 	free(d->netns_name);
 	free(d->netns_option);
+	free(d->baseline_from);
 	free(d);
 }
 
@@ -245,14 +256,14 @@ static double certainty_before(const struct trace *trace)
 	return trace->certainty[1];
 }
 
-/* Confirmed when the newest window and the one before agree. */
+/* Confirmed when the newest window and the one before agree; a fact needs no second one. */
 static bool is_confirmed(const struct hypothesis *h, void *context)
 {
 	struct diagnosis *d = context;
 	_cleanup_free_ char *key = trace_key(h);
 	const struct trace *trace = map_get(&d->traces, key);
 
-	return trace && certainty_before(trace) >= INFER_THRESHOLD && is_asked_about(h);
+	return trace && is_asked_about(h) && (hypothesis_is_fact(h) || certainty_before(trace) >= INFER_THRESHOLD);
 }
 
 /* A run has three windows, so two pairs of them: the first two may agree, or the last two. */
@@ -296,7 +307,26 @@ static void forget_beaten(struct diagnosis *d)
 	}
 }
 
-/* The certainty of a finding is the lower one of two consecutive windows; strongest first. */
+/* Something that was suggested in this window waits to be confirmed, and no finding explains it better. */
+static bool is_undecided(const struct diagnosis *d)
+{
+	vec_each(&d->verdict->losers, h)
+		if ((*h)->certainty >= INFER_THRESHOLD && is_asked_about(*h) && !is_beaten(d->verdict, *h))
+			return true;
+	return false;
+}
+
+bool diagnosis_is_settled(const struct diagnosis *d)
+{
+	if (!d->verdict || d->verdict->hypotheses.count == 0 || is_undecided(d))
+		return false;
+	vec_each(&d->verdict->hypotheses, h)
+		if (!hypothesis_is_fact(*h))
+			return false;
+	return true;
+}
+
+/* The certainty of a finding is the lower one of two consecutive windows, but for a fact; strongest first. */
 static void confirm_hypotheses(struct diagnosis *d)
 {
 	vec_each(&d->verdict->hypotheses, h) {
@@ -305,7 +335,8 @@ static void confirm_hypotheses(struct diagnosis *d)
 
 		if (!trace)
 			continue;
-		(*h)->certainty = fmin((*h)->certainty, certainty_before(trace));
+		if (!hypothesis_is_fact(*h))
+			(*h)->certainty = fmin((*h)->certainty, certainty_before(trace));
 		trace->was_confirmed = true;
 	}
 	verdict_sort(d->verdict);
@@ -658,6 +689,8 @@ const struct diagnosis_record *diagnosis_get(struct diagnosis *d)
 		.findings = finding_list(d),
 		.healthy = d->verdict->hypotheses.count == 0,
 		.lost = d->graph->lost,
+		.baseline_s = d->baseline_s,
+		.baseline_from = d->baseline_from,
 	};
 	if (d->record.healthy)
 		d->record.waits_count = waits_sentences(d->graph, waits);

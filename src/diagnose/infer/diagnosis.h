@@ -88,6 +88,9 @@ struct diagnosis_record {
 	struct list findings; /* finding_record */
 	bool healthy;
 	uint64_t lost;
+	uint64_t baseline_s;
+	/* For the text only: what the baseline was read from; NULL: there is none. */
+	const char *baseline_from;
 	/* For the text only: requests without a reply, where there is no finding (waits.h). */
 	struct list waits;  /* text */
 	size_t waits_count; /* of all; the list holds the first few */
@@ -116,9 +119,13 @@ void diagnosis_set_netns_option(struct diagnosis *diagnosis, const char *netns);
 void diagnosis_set_witness(struct diagnosis *diagnosis, const struct witness *witness);
 /* The name of the host that the snapshots come from, where it is not this one. */
 void diagnosis_set_host(struct diagnosis *diagnosis, const char *host);
+/* How much past the windows before the first one covered, and which recording it came from. */
+void diagnosis_set_baseline(struct diagnosis *diagnosis, uint64_t seconds, const char *from);
 /* Takes over the graph of the next window and draws the conclusions. */
 void diagnosis_add_window(struct diagnosis *diagnosis, struct graph *graph);
 /* The last DIAGNOSIS_WINDOWS windows as a record; valid until the next window. */
 const struct diagnosis_record *diagnosis_get(struct diagnosis *diagnosis);
+/* Whether the last window has findings, all of them facts, and nothing waits to be confirmed. */
+bool diagnosis_is_settled(const struct diagnosis *diagnosis);
 /* The graph of the last window, or NULL. */
 const struct graph *diagnosis_graph(const struct diagnosis *diagnosis);

@@ -251,6 +251,11 @@ bool hypothesis_affects(const struct hypothesis *h, const struct module *module)
 	return false;
 }
 
+bool hypothesis_is_fact(const struct hypothesis *h)
+{
+	return h->certainty >= INFER_FACT && h->evidence.count > 0 && h->evidence.items[0].factor >= INFER_FACT;
+}
+
 /* The certainty of the best explanation for an affected module. */
 static double best_for(const struct verdict *verdict, const struct module *module)
 {

@@ -37,6 +37,8 @@ struct verdict {
 #define INFER_THRESHOLD 0.5
 /* An explanation wins by at least this much, or both are given. */
 #define INFER_MARGIN 0.2
+/* Evidence as strong as this is a fact that was read, not a conclusion: one window is enough. */
+#define INFER_FACT 0.95
 
 /* --- for engines --- */
 
@@ -55,6 +57,8 @@ double hypothesis_with(const struct hypothesis *h, const char *family, double fa
 /* Whether two pieces of evidence see the same thing and say the same about it. */
 bool evidence_is_akin(const struct evidence *a, const struct evidence *b);
 bool hypothesis_affects(const struct hypothesis *h, const struct module *module);
+/* Its strongest evidence is a fact, and nothing speaks against it. */
+bool hypothesis_is_fact(const struct hypothesis *h);
 /* Whether some module is affected by both. */
 bool hypothesis_shares_sufferer(const struct hypothesis *a, const struct hypothesis *b);
 /*

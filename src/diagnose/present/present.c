@@ -353,9 +353,20 @@ static void print_graph(const struct diagnosis_record *record, bool all, struct 
 	map_done(&drawing.places);
 }
 
+static void print_baseline(const struct diagnosis_record *record, struct out *out)
+{
+	if (!record->baseline_from)
+		return;
+	buf_add_format(&out->pending, "(compared with the last %" PRIu64 " s of ", record->baseline_s);
+	text_add_terminal(&out->pending, record->baseline_from, strlen(record->baseline_from));
+	buf_add_char(&out->pending, ')');
+	out_end_line(out);
+}
+
 void present_diagnosis(const struct diagnosis_record *record, const struct present_options *options, struct out *out)
 {
 	print_answer(record, options, out);
+	print_baseline(record, out);
 	/* Of several namespaces only those with a finding are drawn. */
 	if (options->several && !options->all && record->findings.count == 0)
 		return;

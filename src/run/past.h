@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The past of a live run: the last minutes of a recording of this host, of a recorder that runs or of a file. Its
+ * snapshots go through the same windows before the live ones, so that measures have something to compare with.
+ */
+#pragma once
+
+#include "store/replay.h"
+
+#define PAST_NS (120 * UINT64_C(1000000000))
+
+struct past {
+	char *file;
+	struct recording *recording;
+	struct replay *replay;
+};
+
+/*
+ * file: NULL: that of a recorder on this host. Returns 1, 0 if there is none or it has no sample of the last minutes,
+ * or an error with a reason: of a file that cannot be read or that is of another host or boot.
+ */
+int past_open(struct past *ret_past, const char *file, struct why *why) _must_check_;
+void past_close(struct past *past);
