@@ -176,7 +176,7 @@ TEST(time_is_found_and_told_apart_and_an_idle_client_is_no_difference)
 
 TEST(time_without_a_cpu_is_not_the_programs)
 {
-	/* Twenty sessions of 1 ms; three of them take 40 ms more, of which the thread was ready and had no CPU for 39. */
+	/* Twenty sessions of 1 ms; three of them take 40 ms more, but the thread was ready and had no CPU for 39. */
 	for (unsigned known = 0; known < 2; known++) {
 		_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
 		_cleanup_flow_trace_ struct flow_trace *trace = NULL;

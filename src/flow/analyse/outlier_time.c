@@ -209,8 +209,8 @@ static size_t trimmed(const struct time_search *t, size_t count)
 }
 
 /*
- * Tail of the excesses at this place, from those after the first `count` (Hill's estimate, reduced): with many sessions,
- * the noise itself shows how heavy it is.
+ * Tail of the excesses at this place, from those after the first `count` (Hill's estimate, reduced): with many
+ * sessions, the noise itself shows how heavy it is.
  */
 static double tail_after(const struct time_search *t, size_t count, enum profile_time time)
 {
