@@ -37,10 +37,11 @@ static void learn_noise(struct structure *s)
 	s->good_noise = MAP_INIT(sizeof(uint64_t), 1, 0);
 	for (uint32_t i = 1; i < s->c->profile->places.count; i++) {
 		struct compare_presence p = compare_presence_of(s->c, i);
+		uint64_t edge = edge_of(s->c, i);
 
 		s->tests += p.all_good && p.all_bad;
 		if (p.good && p.good < p.all_good)
-			(void)map_put(&s->good_noise, &(uint64_t){edge_of(s->c, i)}, NULL);
+			(void)map_put(&s->good_noise, &edge, NULL);
 	}
 }
 
