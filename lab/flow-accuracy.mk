@@ -4,5 +4,6 @@
 .PHONY: flow-accuracy
 ##> flow-accuracy    accuracy of the flow comparison: servers with faults and healthy mixes (SEEDS=, ONLY=)
 flow-accuracy: all
+	@scripts/setup servers
 	@lab/servers/build $(SERVERS) all hooks
 	NEST_BUILD=$(BUILD) lab/flow-accuracy --seeds $(SEEDS) --only '$(ONLY)'

@@ -3,12 +3,14 @@
 
 SERVERS ?= $(BUILD)/servers
 
-.PHONY: servers servers-nginx servers-apache servers-stunnel test-servers
-##> servers      nginx, Apache httpd and stunnel from Debian's sources, with and without hooks (minutes, once)
+SERVER_NAMES := $(patsubst lab/servers/recipes/%.sh,%,$(wildcard lab/servers/recipes/*.sh))
+
+.PHONY: servers $(SERVER_NAMES:%=servers-%) test-servers
+##> servers      real servers from Debian's sources, and the small ones of lab/servers, with hooks (minutes, once)
 servers:
 	@scripts/setup servers
 	@lab/servers/build $(SERVERS) all
-servers-nginx servers-apache servers-stunnel: servers-%:
+$(SERVER_NAMES:%=servers-%): servers-%:
 	@scripts/setup servers
 	@lab/servers/build $(SERVERS) $*
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Clients of the flow laboratory: a session says what one client does; run_sessions plays many of them."""
+import contextlib
 import dataclasses
 import fcntl
 import os
 import queue
+import random
 import signal
 import socket
 import threading
@@ -11,6 +13,7 @@ import time
 import typing
 
 FAST, SLOW_MAX = 4, 10
+CLIENT_PORTS = 33000, 60900
 # Below what a connection on loopback buffers, a slow reader would hold nobody up.
 LARGE_BYTES = 6 * 1024 * 1024
 
@@ -27,12 +30,13 @@ class Session:
     lock: str = ''           # file that is locked while the request runs,
     lock_seconds: float = 0  # for this time
     lease: bool = False      # by a lease on it instead of flock()
+    alone: bool = False      # one of these at a time
     before: typing.Any = None  # another session that is over when this one begins
     later: typing.Any = None   # (seconds, session): another session after the first request was sent
 
     @property
     def slow(self):
-        return bool(self.drip or self.stall or self.rest or self.lock or self.later or self.before)
+        return bool(self.drip or self.stall or self.rest or self.lock or self.later or self.before or self.alone)
 
 
 class Http:
@@ -126,24 +130,35 @@ class Ports:
     """Client ports, each used once: they identify the sessions of the trace. seconds: how long each lasted."""
 
     def __init__(self, port):
-        self.port, self.used, self.seconds, self.guard = port, {}, {}, threading.Lock()
+        self.port, self.used, self.seconds = port, {}, {}
+        self.guard, self.alone = threading.Lock(), threading.Lock()
+        first = random.randrange(*CLIENT_PORTS)
+        self.next_port = iter([*range(first, CLIENT_PORTS[1]), *range(CLIENT_PORTS[0], first)])
 
     def connect(self, session):
-        for _ in range(1000):
+        s = self.bound(session)
+        s.settimeout(30)
+        s.connect(('127.0.0.1', self.port))
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return s
+
+    def bound(self, session):
+        """The system would soon assign a port again: ports are taken one after the other, from a random one on."""
+        while True:
+            with self.guard:
+                port = next(self.next_port)
             s = socket.socket()
+            # Its last connection, to another server, may not be forgotten yet.
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if session.stall:
                 s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
-            s.bind(('127.0.0.1', 0))
-            name = s.getsockname()[1]
-            with self.guard:
-                if name not in self.used:
-                    self.used[name] = session.bad
-                    s.settimeout(30)
-                    s.connect(('127.0.0.1', self.port))
-                    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                    return s
-            s.close()
-        raise RuntimeError('no free port')
+            try:
+                s.bind(('127.0.0.1', port))
+            except OSError:
+                s.close()
+                continue
+            self.used[port] = session.bad
+            return s
 
 
 def send(s, text, drip):
@@ -188,6 +203,11 @@ def hold(session):
 
 def play(session, ports, speaks):
     """One session, from connect to close."""
+    with ports.alone if session.alone else contextlib.nullcontext():
+        play_now(session, ports, speaks)
+
+
+def play_now(session, ports, speaks):
     timers = []
     if session.before:
         play(session.before, ports, speaks)

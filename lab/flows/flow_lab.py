@@ -17,6 +17,7 @@ SIZES = ((2, 20), (5, 100), (5, 2000))
 
 SERVERS: dict = {}
 FAULTS: list = []
+FAULT_BY_NAME: dict = {}
 MIXES: list = []
 
 
@@ -81,6 +82,7 @@ def mix(name, **more):
 def load_all():
     for path in sorted(glob.glob(os.path.join(HERE, 'serve_*.py'))) + [os.path.join(HERE, 'flow_mixes.py')]:
         importlib.import_module(os.path.basename(path)[:-3])
+    FAULT_BY_NAME.update({(f.server, f.name): f for f in FAULTS})
 
 
 def between(r, low, high):
@@ -123,7 +125,7 @@ def cases(seeds):
 
 
 def fault_of(case):
-    return next(f for f in FAULTS if f.server == case.server and f.name == case.what)
+    return FAULT_BY_NAME[case.server, case.what]
 
 
 def mix_of(case):

@@ -101,15 +101,29 @@ def score(results):
     return {'total': add_up(valid), 'server': by(lambda r: r['server']), 'fault': by(lambda r: r['kind'], faults),
             'size': by(lambda r: f'{r["bad"]} of {r["sessions"]}', faults), 'load': by(lambda r: r['load']),
             'mix': by(lambda r: r['what'], [r for r in valid if r['kind'] == 'healthy']),
-            'members_listed': bool(faults) and all(r['members_listed'] for r in faults),
+            'cells': cells(valid), 'members_listed': bool(faults) and all(r['members_listed'] for r in faults),
             'invalid': [r for r in rows if r['invalid']], 'rows': rows}
+
+
+def cells(rows):
+    """Server x fault or mix: per size how many of how many recordings were right."""
+    found = {}
+    for r in rows:
+        cell = found.setdefault((r['kind'] == 'healthy', r['server'], r['what']), {})
+        counts = cell.setdefault(f'{r["bad"]} of {r["sessions"]}', {'right': 0, 'labelled': 0, 'total': 0})
+        counts['total'] += 1
+        counts['right'] += bool(r['right'])
+        counts['labelled'] += bool(r.get('labelled'))
+    return [{'healthy': key[0], 'server': key[1], 'what': key[2], 'sizes': found[key]} for key in sorted(found)]
 
 
 def is_miss(row):
     """Whether the trace is worth a look."""
     if row['invalid']:
         return False
-    return not row['right'] or (row['kind'] != 'healthy' and not (row['labelled'] and row['exact']))
+    if row['kind'] == 'healthy':
+        return not row['right']
+    return not row['labelled'] or (not row['labelled_only'] and not (row['right'] and row['exact']))
 
 
 def figure(p):
@@ -129,11 +143,23 @@ def table(title, groups):
     return '\n'.join(lines) + '\n'
 
 
+def render_cells(result):
+    """A line per server and fault: right without labels and with them; per server and mix: silent."""
+    lines = ['cells: right without labels, with labels / recordings; healthy: nothing named / recordings']
+    for cell in result['cells']:
+        sizes = sorted(cell['sizes'].items(), key=lambda item: int(item[0].split()[-1]))
+        figures = [f'{size}: {c["right"]}/{c["total"]}' if cell['healthy'] else
+                   f'{size}: {c["right"]},{c["labelled"]}/{c["total"]}' for size, c in sizes]
+        lines.append(f'{cell["server"]:16}{cell["what"]:16}' + ''.join(f'{text:22}' for text in figures).rstrip())
+    return '\n'.join(lines) + '\n'
+
+
 def render(result):
     parts = [table('', {'all': result['total']})]
     parts += [table(f'by {key}', result[key]) for key in ('server', 'fault', 'size', 'load', 'mix') if result[key]]
     if result['rows'] and not result['members_listed']:
         parts.append('members: this program lists none; judged by their number\n')
+    parts.append(render_cells(result))
     misses = [r for r in result['rows'] if is_miss(r)]
     for r in misses:
         said = f'named {r["named"]}'

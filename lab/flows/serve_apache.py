@@ -6,7 +6,7 @@ from flow_clients import Http, Session
 from flow_lab import between, fault, server
 from serve_nginx import documents
 
-READS = ('ap_core_input_filter reqtimeout_filter ap_get_brigade ap_rgetline_core ap_fgetline_core ap_rgetline '
+READS = ('ap_core_input_filter reqtimeout_filter ap_get_brigade ap_rgetline_core '
          'ap_get_mime_headers_core read_request_line ap_read_request')
 
 
@@ -49,7 +49,7 @@ def drip(place, r):
     return Session([place.speaks.get()], bad=True, drip=between(r, 2, 4))
 
 
-@fault('apache-worker', 'stall', 'ap_core_output_filter send_brigade_blocking send_brigade_nonblocking '
+@fault('apache-worker', 'stall', 'ap_core_output_filter send_brigade_nonblocking '
        'sendfile_nonblocking writev_nonblocking ap_pass_brigade',
        usual=lambda place, r: Session([place.speaks.large()]))
 def stall(place, r):
@@ -79,7 +79,8 @@ def upstream(place, r):
     return Session([place.speaks.ask(f'/up/?ms={int(between(r, 60, 400))}')], bad=True)
 
 
-@fault('apache-worker', 'error', 'ap_die ap_die_r ap_internal_redirect internal_internal_redirect index_directory '
-       'handle_autoindex make_autoindex_entry', usual=lambda place, r: Session([place.speaks.ask('/up/?ms=0')]))
+@fault('apache-worker', 'error', 'ap_discard_request_body ap_die ap_die_r ap_internal_redirect '
+       'internal_internal_redirect index_directory handle_autoindex make_autoindex_entry',
+       usual=lambda place, r: Session([place.speaks.ask('/up/?ms=0')]))
 def error(place, _r):
     return Session([place.speaks.ask('/up/?status=503')], bad=True)

@@ -4,10 +4,9 @@ from flow_clients import Http, Session
 from flow_lab import between, fault, server
 from serve_nginx import documents
 
-READS = ('connection_handle_read_state connection_read_header_more connection_read_cq connection_handle_fdevent '
-         'connection_state_machine_loop')
-UPSTREAM = ('gw_recv_response gw_send_request gw_handle_fdevent gw_handle_subrequest gw_process_fdevent gw_write_request '
-            'http_response_read gw_establish_connection proxy_create_env')
+READS = 'connection_handle_read_state connection_read_header_more connection_read_cq'
+UPSTREAM = ('gw_recv_response gw_send_request gw_handle_fdevent gw_handle_subrequest gw_process_fdevent '
+            'gw_write_request http_response_read gw_establish_connection proxy_create_env')
 
 
 @server('lighttpd', Http(other='/list/', post='/up/'), prepare=lambda place: documents(place.room))
@@ -49,10 +48,10 @@ def upstream(place, r):
 
 
 @fault('lighttpd', 'slow', 'mod_dirlisting_subrequest http_open_directory http_read_directory http_list_directory '
-       'http_dirls_sort http_list_directory_dirname http_list_directory_filename mod_dirlisting_subrequest_start',
-       usual=lambda place, r: Session([place.speaks.ask('/list/')]))
+       'http_dirls_sort mod_dirlisting_subrequest_start chunkqueue_append_mem_to_tempfile')
 def slow(place, _r):
-    return Session([place.speaks.ask('/long/')], bad=True)
+    # It makes one listing at a time, and refuses others meanwhile.
+    return Session([place.speaks.ask('/long/')], bad=True, alone=True)
 
 
 @fault('lighttpd', 'error', f'{UPSTREAM} http_response_call_error_handler http_response_has_error_handler',

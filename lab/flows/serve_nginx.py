@@ -10,7 +10,7 @@ FILES = 12000
 UPSTREAM = ('ngx_http_upstream_handler ngx_http_upstream_process_header ngx_http_upstream_send_request '
             'ngx_http_upstream_send_request_handler ngx_http_upstream_connect ngx_http_upstream_init_request '
             'ngx_http_upstream_init ngx_http_proxy_handler ngx_unix_recv')
-LISTING = 'ngx_http_autoindex_handler ngx_read_dir ngx_http_autoindex_html'
+LISTING = 'ngx_http_autoindex_handler ngx_de_info ngx_read_dir ngx_http_autoindex_html'
 
 
 def documents(room, files=FILES):
@@ -77,7 +77,7 @@ def drip_body(place, r):
     return Session([place.speaks.post(3000)], bad=True, drip=between(r, 2, 4))
 
 
-@fault(ALL, 'stall', 'ngx_linux_sendfile ngx_linux_sendfile_chain ngx_http_write_filter ngx_http_writer '
+@fault(ALL, 'stall', 'ngx_writev ngx_writev_chain ngx_linux_sendfile_chain ngx_http_write_filter ngx_http_writer '
        'ngx_http_output_filter', usual=lambda place, r: Session([place.speaks.large()]))
 def stall(place, r):
     return Session([place.speaks.large()], bad=True, stall=between(r, 2, 4))
@@ -105,6 +105,13 @@ def slow(place, _r):
        usual=lambda place, r: Session([place.speaks.ask('/up/?ms=0')]))
 def error(place, _r):
     return Session([place.speaks.ask('/failing/?status=503')], bad=True)
+
+
+@fault('nginx nginx-workers', 'error', 'ngx_http_static_handler ngx_http_special_response_handler '
+       'ngx_http_send_special_response ngx_http_discard_request_body', name='error-quick', labelled_only=True,
+       usual=lambda place, r: Session([place.speaks.post(1)]))
+def not_allowed(place, _r):
+    return Session([place.speaks.ask('/index.html', body='b')], bad=True)
 
 
 @fault(ALL, 'lock', 'ngx_http_limit_req_handler ngx_http_limit_req_delay',

@@ -29,7 +29,8 @@ def redis(place):
             '--appendonly', 'no', '--dir', place.room, '--daemonize', 'no', '--loglevel', 'warning']
 
 
-@fault('redis', 'drip', f'{READS} processInputBuffer processMultibulkBuffer')
+@fault('redis', 'drip', f'{READS} processInputBuffer processMultibulkBuffer',
+       usual=lambda place, r: Session([place.speaks.post(2000)]))
 def drip(place, r):
     return Session([place.speaks.post(2000)], bad=True, drip=between(r, 2, 4))
 
@@ -40,7 +41,7 @@ def stall(place, r):
     return Session([place.speaks.large()], bad=True, stall=between(r, 2, 4))
 
 
-@fault('redis', 'slow', 'evalCommand evalGenericCommand scriptCall luaCallFunction luaV_execute call processCommand',
+@fault('redis', 'slow', 'evalCommand evalGenericCommandWithDebugging evalGenericCommand luaCallFunction luaV_execute',
        usual=lambda place, r: Session([place.speaks.ask('EVAL', LOOP, 0, 10)]))
 def slow(place, r):
     return Session([place.speaks.ask('EVAL', LOOP, 0, int(between(r, 0.6e6, 6e6)))], bad=True)
@@ -68,3 +69,10 @@ def upstream(place, r):
 @fault('redis', 'error', MIGRATES, usual=lambda place, r: Session(moved(place, r, 0, 5000)))
 def error(place, r):
     return Session(moved(place, r, 3000, int(between(r, 60, 400))), bad=True)
+
+
+@fault('redis', 'error', 'getLongLongFromObject sdslen string2ll getLongLongFromObjectOrReply addReplyError '
+       'addReplyErrorLength afterErrorReply incrDecrCommand', name='error-quick', labelled_only=True,
+       usual=lambda place, r: Session([place.speaks.ask('INCR', 'counter')]))
+def not_a_number(place, _r):
+    return Session([place.speaks.ask('INCR', 'page')], bad=True)

@@ -36,10 +36,10 @@ small('loop', '?up=0')
 
 
 def query_fault(kind, functions, query, usual=None):
-    """A fault of own time, 30 to 300 ms, switched on by the query."""
+    """A fault of own time, 50 to 400 ms, switched on by the query."""
     @fault(ALL, kind, functions, usual=usual)
     def make(place, r):
-        return Session([place.speaks.with_query(query.format(ms=int(between(r, 30, 300))))], bad=True)
+        return Session([place.speaks.with_query(query.format(ms=int(between(r, 50, 400))))], bad=True)
     return make
 
 
@@ -51,6 +51,16 @@ query_fault('slow', 'compress_page', 'slow={ms}')
 query_fault('upstream', 'read_upstream ask_upstream', 'up={ms}', usual=calls_upstream)
 query_fault('skip', 'sort_rows search_rows scan_rows', 'skip={ms}')
 query_fault('error', 'fail_request write_report', 'error={ms}')
+
+
+@fault(ALL, 'skip', 'sort_rows search_rows scan_rows', name='skip-quick', labelled_only=True)
+def skip_quick(place, _r):
+    return Session([place.speaks.with_query('skip=0')], bad=True)
+
+
+@fault(ALL, 'error', 'fail_request write_report find_page', name='error-quick', labelled_only=True)
+def error_quick(place, _r):
+    return Session([place.speaks.with_query('error=0')], bad=True)
 
 
 @fault(ALL, 'lock', 'account_lock check_account', usual=lambda place, r: Session(

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An event loop in one thread. Steps of a request that wait (upstream, lock) block all of it, as in many such servers. */
+/* An event loop in one thread. Steps of a request that wait (upstream, lock) block all of it, as in many servers. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -11,16 +10,18 @@
 
 #include "small_work.h"
 
-#define EVENTS_MAX 64
+#define EVENTS_MAX  64
+#define CLIENTS_MAX 1024
 
 struct client {
 	int fd;
-	bool sending;
+	bool used, sending;
 	size_t fill, sent;
 	struct work_answer answer;
 	char text[WORK_REQUEST_MAX + 1];
 };
 
+static struct client clients[CLIENTS_MAX];
 static int poller;
 
 static void client_watch(struct client *client, int change, unsigned events)
@@ -33,7 +34,7 @@ static void client_watch(struct client *client, int change, unsigned events)
 static void client_close(struct client *client)
 {
 	close(client->fd);
-	free(client);
+	client->used = false;
 }
 
 /* Bytes sent of head and body: 1 when all, 0 when the client has to read first, -1 when it is gone. */
@@ -110,14 +111,25 @@ static void handle_output(struct client *client)
 		handle_requests(client);
 }
 
+static struct client *client_new(void)
+{
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		if (!clients[i].used)
+			return &clients[i];
+	return NULL;
+}
+
 static void handle_listener(int listener)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
-	struct client *client = fd >= 0 ? calloc(1, sizeof(*client)) : NULL;
+	struct client *client = fd >= 0 ? client_new() : NULL;
 
 	if (!client)
 		return;
 	client->fd = fd;
+	client->used = true;
+	client->sending = false;
+	client->fill = 0;
 	client_watch(client, EPOLL_CTL_ADD, EPOLLIN);
 }
 

@@ -5,7 +5,6 @@
  */
 #include <poll.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 
 struct connection {
 	int fd;
+	bool used;
 	bool busy; /* a worker has it */
 	bool done;
 	size_t fill;
@@ -26,7 +26,8 @@ struct connection {
 	char text[WORK_REQUEST_MAX + 1];
 };
 
-static struct connection *connections[CONNECTIONS_MAX];
+static struct connection all[CONNECTIONS_MAX];
+static struct connection *connections[CONNECTIONS_MAX]; /* the open ones */
 static struct pollfd waits[CONNECTIONS_MAX + 2];
 static struct connection *waiting[CONNECTIONS_MAX + 2];
 static int count, back[2];
@@ -87,12 +88,17 @@ static void *worker(void *unused)
 
 static void add_connection(int fd)
 {
-	struct connection *connection = count < CONNECTIONS_MAX ? calloc(1, sizeof(*connection)) : NULL;
+	struct connection *connection = all;
 
-	if (!connection) {
+	if (count == CONNECTIONS_MAX) {
 		close(fd);
 		return;
 	}
+	while (connection->used)
+		connection++;
+	connection->used = true;
+	connection->busy = connection->done = false;
+	connection->fill = 0;
 	connection->fd = fd;
 	connections[count++] = connection;
 }
@@ -105,7 +111,7 @@ static void drop_connection(struct connection *connection)
 			break;
 		}
 	close(connection->fd);
-	free(connection);
+	connection->used = false;
 }
 
 /* Whether a worker has the connection now. */

@@ -24,7 +24,7 @@
 
 static struct work_config config;
 static unsigned char *cached; /* shared by all processes: pages that were loaded */
-static char *large;
+static char large[LARGE_SIZE_BYTES];
 static char page_body[PAGE_SIZE_BYTES];
 
 static __attribute__((no_instrument_function)) void nap(int ms)
@@ -44,6 +44,18 @@ static __attribute__((no_instrument_function)) int64_t now_ns(void)
 
 /* --- requests --- */
 
+/* Digits at the beginning of the text; 0 without. */
+static __attribute__((no_instrument_function)) int number_at(const char *text)
+{
+	int number = 0;
+
+	for (; *text == ' '; text++)
+		;
+	for (; *text >= '0' && *text <= '9' && number < 100000000; text++)
+		number = number * 10 + *text - '0';
+	return number;
+}
+
 size_t work_request_size(const char *text, size_t size)
 {
 	const char *end = memmem(text, size, "\r\n\r\n", 4);
@@ -54,7 +66,7 @@ size_t work_request_size(const char *text, size_t size)
 		return 0;
 	whole = (size_t)(end - text) + 4;
 	if (length && length < end)
-		whole += (size_t)atoi(length + 15);
+		whole += (size_t)number_at(length + 15);
 	return size < whole ? 0 : whole;
 }
 
@@ -63,7 +75,7 @@ static int query_number(const char *line, const char *name, int fallback)
 {
 	const char *at = strstr(line, name);
 
-	return at ? atoi(at + strlen(name)) : fallback;
+	return at ? number_at(at + strlen(name)) : fallback;
 }
 
 static void copy_word(char *to, size_t room, const char *from)
@@ -84,8 +96,8 @@ void work_parse(const char *text, struct work_request *ret_request)
 	*ret_request = (struct work_request){
 		.slow_ms = query_number(line, "slow=", 0),
 		.upstream_ms = query_number(line, "up=", -1),
-		.skip_ms = query_number(line, "skip=", 0),
-		.error_ms = query_number(line, "error=", 0),
+		.skip_ms = query_number(line, "skip=", -1),
+		.error_ms = query_number(line, "error=", -1),
 		.cold_ms = query_number(line, "cold=", 0),
 		.last = strstr(text, "Connection: close") != NULL,
 	};
@@ -160,13 +172,14 @@ static void sort_rows(int *rows)
 
 static int scan_rows(const int *rows, int ms)
 {
-	nap(ms);
+	if (ms)
+		nap(ms);
 	return rows[ROWS / 2];
 }
 
 static int search_rows(const int *rows, int skip_ms)
 {
-	return skip_ms ? scan_rows(rows, skip_ms) : rows[ROWS / 2];
+	return skip_ms >= 0 ? scan_rows(rows, skip_ms) : rows[ROWS / 2];
 }
 
 static int count_rows(const struct work_request *request)
@@ -175,7 +188,7 @@ static int count_rows(const struct work_request *request)
 
 	for (int i = 0; i < ROWS; i++)
 		rows[i] = i * 37 % ROWS;
-	if (!request->skip_ms)
+	if (request->skip_ms < 0)
 		sort_rows(rows);
 	return search_rows(rows, request->skip_ms);
 }
@@ -230,7 +243,8 @@ static unsigned compress_page(int ms)
 
 static void write_report(int ms)
 {
-	nap(ms);
+	if (ms)
+		nap(ms);
 }
 
 static void fail_request(const struct work_request *request, struct work_answer *ret_answer)
@@ -257,7 +271,7 @@ void work_serve(const struct work_request *request, struct work_answer *ret_answ
 
 	*ret_answer = (struct work_answer){.last = request->last};
 	check_account(request);
-	if (request->error_ms) {
+	if (request->error_ms >= 0) {
 		fail_request(request, ret_answer);
 		return;
 	}
@@ -315,11 +329,11 @@ static size_t read_request(int fd, char *text, size_t *fill)
 
 void work_connection(int fd)
 {
-	char *text = calloc(1, WORK_REQUEST_MAX + 1);
+	char text[WORK_REQUEST_MAX + 1] = "";
 	size_t fill = 0, whole;
 	bool last = false;
 
-	while (text && !last && (whole = read_request(fd, text, &fill)) > 0) {
+	while (!last && (whole = read_request(fd, text, &fill)) > 0) {
 		struct work_request request;
 		struct work_answer answer;
 
@@ -329,7 +343,6 @@ void work_connection(int fd)
 		work_serve(&request, &answer);
 		last = work_write(fd, &answer) < 0 || answer.last;
 	}
-	free(text);
 	close(fd);
 }
 
@@ -342,14 +355,12 @@ int work_begin(int argc, char **argv)
 		fprintf(stderr, "usage: %s PORT UPSTREAM-PORT ROOM\n", argv[0]);
 		exit(2);
 	}
-	config = (struct work_config){.port = atoi(argv[1]), .upstream_port = atoi(argv[2]), .room = argv[3]};
+	config = (struct work_config){.port = number_at(argv[1]), .upstream_port = number_at(argv[2]), .room = argv[3]};
 	at.sin_port = htons((uint16_t)config.port);
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	cached = mmap(NULL, CACHE_SLOTS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	large = malloc(LARGE_SIZE_BYTES);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (fd < 0 || cached == MAP_FAILED || !large || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
-	    listen(fd, 512) < 0) {
+	if (fd < 0 || cached == MAP_FAILED || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, 512) < 0) {
 		perror(argv[0]);
 		exit(1);
 	}

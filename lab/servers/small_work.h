@@ -13,13 +13,13 @@
 
 struct work_request {
 	char page[64];
-	char account[64];  /* ?account=NAME: the file lock to take; empty: none */
-	bool last;         /* the client asks to close the connection */
-	int slow_ms;       /* ?slow: computation in one step */
-	int upstream_ms;   /* ?up: what the upstream server is asked to wait; -1: no upstream call */
-	int skip_ms;       /* ?skip: rows stay unsorted, and the search takes longer */
-	int error_ms;      /* ?error: fails, and writes a report */
-	int cold_ms;       /* ?cold: the first access to a page takes this long */
+	char account[64]; /* ?account=NAME: the file lock to take; empty: none */
+	bool last;        /* the client asks to close the connection */
+	int slow_ms;      /* ?slow: computation in one step */
+	int upstream_ms;  /* ?up: what the upstream server is asked to wait; -1: no upstream call */
+	int skip_ms;      /* ?skip: rows stay unsorted, and the search takes this much longer; -1: sorted */
+	int error_ms;     /* ?error: fails, and writes a report for so long; -1: does not */
+	int cold_ms;      /* ?cold: the first access to a page takes this long */
 };
 
 struct work_answer {
