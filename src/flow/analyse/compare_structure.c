@@ -17,6 +17,10 @@
 #define EXPLAINS    0.2
 #define EXPLAINS_NS 1e5
 
+/* Two calls are about as early if the number of calls before them differs by no more than this. */
+#define ABOUT       1.2
+#define ABOUT_CALLS 8
+
 struct structure {
 	struct comparison *c;
 	struct map good_noise;   /* caller and function of calls that vary among the good sessions */
@@ -135,6 +139,9 @@ static bool comes_first(const struct comparison *c, const struct divergence *a, 
 		return a->kind == DIVERGENCE_EXTRA;
 	first_a = profile_order(c->profile, a->kind == DIVERGENCE_EXTRA, a->place);
 	first_b = profile_order(c->profile, b->kind == DIVERGENCE_EXTRA, b->place);
+	/* The same also where it is not clear what is earlier: sessions of the two groups are not equally long. */
+	if (a->kind != b->kind && max_of(first_a, first_b) <= ABOUT * (double)min_of(first_a, first_b) + ABOUT_CALLS)
+		return a->kind == DIVERGENCE_EXTRA;
 	return first_a != first_b ? first_a < first_b : a->place < b->place;
 }
 
