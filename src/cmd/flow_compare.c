@@ -238,10 +238,13 @@ static const char *const examples[] = {
 static const struct command compare_command = {
 	.name = "flow compare",
 	.summary = "where two groups of sessions differ",
-	.description = "Structure first: calls made in the sessions of one group but not of the other. Then time: the "
-		       "function that takes the additional time, including the time between the calls of a session. "
-		       "Variation within a group is noise and not shown.\n\nWithout --good, --bad, sessions or a "
-		       "second trace, sessions with unusual shape and duration are compared with the rest.",
+	.description =
+		"Structure first: calls made in the sessions of one group but not of the other. Then time: the "
+		"function that takes the additional time, including the time between the calls of a session. "
+		"What varies among good sessions is noise and not shown.\n\nWithout --good, --bad, sessions or a "
+		"second trace, few sessions that take longer than the rest are searched: in the program's own "
+		"time, or waiting for their client in the middle of a request or an answer. An idle client is "
+		"no difference. Sessions that only make other calls are mentioned.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
