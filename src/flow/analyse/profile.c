@@ -151,7 +151,7 @@ static void count_wait(struct profiler *p, uint32_t index, const struct turn_wai
 	uint8_t group = p->group_of ? p->group_of[index] : 0;
 	struct profile_figures *f;
 
-	if (!wait->place || !wait->ticks)
+	if (!wait->place || !wait->ticks || (wait->is_queue && p->cells))
 		return;
 	if (p->cells) {
 		uint32_t slot = p->cells->slot_of.items[index];

@@ -110,7 +110,8 @@ bool turn_between(const struct turn_segment *before, const struct turn_segment *
 		ret_wait->time = is_stall ? PROFILE_STALL : PROFILE_OWN;
 		ret_wait->ticks = is_stall ? gap : idle_between(before, after, gap);
 		ret_wait->place = is_stall || !before->place ? after->first_place : before->place;
-		return is_stall || before->thread == after->thread;
+		ret_wait->is_queue = !is_stall && before->thread != after->thread;
+		return true;
 	case TURN_OTHER:
 		ret_wait->time = PROFILE_OWN;
 		ret_wait->ticks = idle_between(before, after, gap);
@@ -118,7 +119,10 @@ bool turn_between(const struct turn_segment *before, const struct turn_segment *
 	case TURN_CLOSE:
 		return whose_turn(before, ret_wait);
 	default:
-		return false;
+		ret_wait->is_queue = true;
+		ret_wait->time = PROFILE_OWN;
+		ret_wait->place = before->place;
+		return before->thread != after->thread;
 	}
 }
 

@@ -45,6 +45,7 @@ struct turn_wait {
 	uint32_t place;
 	uint64_t ticks;
 	bool is_pause; /* own, and for no socket */
+	bool is_queue; /* between two threads: counts only for groups that were given */
 };
 
 /* An operation on the client's own socket. Returns what the time of it and of the wait before counts as, if it does. */
