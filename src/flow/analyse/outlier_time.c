@@ -305,13 +305,15 @@ static double chance_of_losses(const struct time_search *t, uint32_t place, cons
 
 static bool test_place(struct time_search *t, uint32_t place, enum profile_time time, struct outlier_mark *ret_mark)
 {
-	/* Another process waits for a CPU as long as this one, and so does a thread that it wakes. */
-	bool is_shared = t->o->cells->is_upstream[place] || t->o->cells->is_push[place];
-	double noise = time == PROFILE_OWN && is_shared ? t->delay_ns : 0;
+	/* Another process waits for a CPU as long as this one. */
+	double noise = time == PROFILE_OWN && t->o->cells->is_upstream[place] ? t->delay_ns : 0;
 	struct outlier_set few;
 	double chance, least;
 	size_t count;
 
+	/* A hand-over wakes another thread, and may lose its CPU, or a lock, to it. */
+	if (time == PROFILE_OWN && t->o->cells->is_push[place])
+		return false;
 	take_values(t, place, time, false);
 	if (!is_worth_it(t, time))
 		return false;
@@ -512,7 +514,7 @@ static bool lead_inwards(struct time_search *t, struct outlier_mark *mark)
 		return true;
 	}
 	mark->place = place;
-	return place && !t->o->cells->is_upstream[place];
+	return place && !t->o->cells->is_upstream[place] && !t->o->cells->is_push[place];
 }
 
 /* Largest total excess. */
