@@ -479,10 +479,12 @@ static void end_thread(void *data)
 	if (!live || t != current || !slot_enter(t))
 		return;
 	t->muted = 0;
-	slot_leave(t);
-	delay_look(t, now_ticks(), FLOW_DELAY_RUNNING);
-	if (!slot_enter(t))
-		return;
+	if (live->delay_ticks) {
+		slot_leave(t);
+		delay_look(t, now_ticks(), FLOW_DELAY_RUNNING);
+		if (!slot_enter(t))
+			return;
+	}
 	(void)slot_add_other(t, now_ticks(), flow_word_other(FLOW_O_END, 0, 0), NULL);
 	slot_turn_over(t);
 	flush(t);
