@@ -323,8 +323,8 @@ static void bench_watch(unsigned connections)
 	all = watch(&(struct snapshot_request){.types = types, .repeated = true});
 	active = watch(&(struct snapshot_request){.types = types, .repeated = true, .active_only = true});
 	end_holders(pids);
-	printf("%u idle connections, %u sockets, %d looks a second, share of one CPU\n", connections,
-	       2 * connections, WATCH_HZ);
+	printf("%u idle connections, %u sockets, %d looks a second, share of one CPU\n", connections, 2 * connections,
+	       WATCH_HZ);
 	printf("%-52s %8.3f\n", "every socket in full", all);
 	goal("sockets on which something happens, and threads", active, GOAL_WATCH, false);
 }
