@@ -33,7 +33,7 @@ static const struct enum_name time_items[] = {
 	{PROFILE_OWN, "own", "the program's own: work, locks, sleep, other descriptors"},
 	{PROFILE_DRIP, "drip", "waiting for the client to send the rest of a request"},
 	{PROFILE_STALL, "stall", "waiting for the client to read the answer"},
-	{PROFILE_TIMES, "any", "not told apart"},
+	{PROFILE_TIMES, "any", "not distinguished"},
 };
 static struct enum_names time_names = {.items = time_items, .count = ARRAY_SIZE(time_items)};
 
