@@ -139,7 +139,7 @@ install: all
 pages: all
 	$(BUILD)/nest explain --pages $(BUILD)/docs/causes
 
-##> pictures     draw the pictures of README.md anew, from bundled recordings (needs chromium)
+##> pictures     regenerate the pictures of README.md from bundled recordings (needs chromium)
 .PHONY: pictures
 pictures: all
 	@scripts/pictures $(BUILD)/nest docs/pictures

@@ -13,8 +13,10 @@
 struct churn_config {
 	struct client_config client; /* conns: limit of open connections */
 	uint64_t rate;
+	uint64_t burst;
 	uint64_t count;
 	uint64_t hold_ns;
+	uint64_t timeout_ns;
 	uint64_t size;
 	uint64_t resp;
 };
@@ -29,7 +31,9 @@ struct opener {
 	struct app *app;
 	const struct conn_kind *kind;
 	const struct client_config *client;
-	uint64_t left; /* UINT64_MAX: no end */
+	uint64_t rate;
+	uint64_t burst; /* opened at once */
+	uint64_t left;  /* UINT64_MAX: no end */
 	struct loop_source *timer;
 };
 
@@ -38,7 +42,7 @@ static void opener_run(void *context, uint64_t expirations)
 	struct opener *opener = context;
 
 	expirations = min_of(expirations, CATCH_UP_MAX);
-	for (; expirations > 0 && opener->left > 0; expirations--) {
+	for (uint64_t n = expirations * opener->burst; n > 0 && opener->left > 0; n--) {
 		if (opener->app->pending > opener->client->conns)
 			return;
 		if (opener->left != UINT64_MAX)
@@ -51,13 +55,14 @@ static void opener_run(void *context, uint64_t expirations)
 	}
 }
 
-static int opener_start(struct opener *opener, uint64_t rate, struct why *why)
+static int opener_start(struct opener *opener, struct why *why)
 {
 	int r;
 
 	app_ready(opener->app);
 	opener->app->pending++;
-	r = loop_add_timer(opener->app->loop, 0, NS_PER_S / rate, opener_run, opener, &opener->timer);
+	r = loop_add_timer(opener->app->loop, 0, opener->burst * NS_PER_S / opener->rate, opener_run, opener,
+			   &opener->timer);
 	return r < 0 ? why_set(why, r, "timer: %s", strerror(-r)) : 0;
 }
 
@@ -80,7 +85,18 @@ static void churn_opened(struct conn *conn)
 	exchange_begin(x, config->size, config->resp);
 	/* Latency includes the handshake. */
 	x->began_ns = conn->began_ns;
+	if (config->timeout_ns)
+		conn_after(conn, config->timeout_ns);
 	churn_run(conn);
+}
+
+/* The pause before the close is over, or the patience. */
+static void churn_timeout(struct conn *conn)
+{
+	if (((struct exchange *)conn->data)->is_running)
+		conn_lost(conn, ETIMEDOUT);
+	else
+		conn_finish(conn);
 }
 
 static void churn_ready(struct conn *conn, uint32_t events _unused_)
@@ -92,7 +108,7 @@ static void churn_ready(struct conn *conn, uint32_t events _unused_)
 }
 
 static const struct conn_kind churn_kind = {
-	.data_size = sizeof(struct exchange), .opened = churn_opened, .ready = churn_ready, .timeout = conn_finish};
+	.data_size = sizeof(struct exchange), .opened = churn_opened, .ready = churn_ready, .timeout = churn_timeout};
 
 static int churn_start(struct app *app, void *config, struct why *why)
 {
@@ -100,8 +116,10 @@ static int churn_start(struct app *app, void *config, struct why *why)
 	const struct churn_config *churn = config;
 
 	opener = (struct opener){.app = app, .kind = &churn_kind, .client = &churn->client};
+	opener.rate = churn->rate;
+	opener.burst = churn->burst;
 	opener.left = churn->count ? churn->count : UINT64_MAX;
-	return opener_start(&opener, churn->rate, why);
+	return opener_start(&opener, why);
 }
 
 static void hold_opened(struct conn *conn)
@@ -128,8 +146,10 @@ static int hold_start(struct app *app, void *config, struct why *why)
 
 	if (hold->rate) {
 		opener = (struct opener){.app = app, .kind = &hold_kind, .client = &hold->client};
+		opener.rate = hold->rate;
+		opener.burst = 1;
 		opener.left = hold->client.conns;
-		return opener_start(&opener, hold->rate, why);
+		return opener_start(&opener, why);
 	}
 	app_ready(app);
 	conn_connect_all(app, &hold_kind, &hold->client);
@@ -142,9 +162,13 @@ static const struct app_option churn_options[] = {
 	 .max = 20000},
 	{"rate", OPTION_COUNT, MEMBER(struct churn_config, rate), "10", "connections per second", .min = 1,
 	 .max = 20000},
+	{"burst", OPTION_COUNT, MEMBER(struct churn_config, burst), "1",
+	 "open N at once, with longer pauses to keep the rate", .min = 1, .max = 1000},
 	{"count", OPTION_COUNT, MEMBER(struct churn_config, count), "0", "exit after N connections (0: never)"},
 	{"hold_ms", OPTION_MS, MEMBER(struct churn_config, hold_ns), "0", "pause between response and close",
 	 .is_live = true},
+	{"timeout_ms", OPTION_MS, MEMBER(struct churn_config, timeout_ns), "0",
+	 "close if a response takes longer (0: wait)", .is_live = true},
 	{"size", OPTION_BYTES, MEMBER(struct churn_config, size), "100", "length of the request, bytes",
 	 .min = RR_HEADER_LEN, .max = RR_LEN_MAX},
 	{"resp", OPTION_BYTES, MEMBER(struct churn_config, resp), "1000", "length of the response, bytes",

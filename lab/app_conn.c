@@ -51,6 +51,17 @@ static int set_tcp_options(int fd, bool nodelay, const char *cc)
 	return 0;
 }
 
+static int set_keepalive(int fd, int seconds)
+{
+	int on = 1;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on)) < 0 ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds)) < 0 ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof(seconds)) < 0)
+		return -errno;
+	return 0;
+}
+
 static struct conn *conn_new(struct app *app, const struct conn_kind *kind)
 {
 	struct conn *conn = xzalloc(sizeof(*conn) + kind->data_size);
@@ -202,6 +213,8 @@ static int client_socket(const struct client_config *client)
 	r = app_set_buffers(fd, client->sndbuf, client->rcvbuf);
 	if (r == 0)
 		r = set_tcp_options(fd, client->nodelay, client->cc);
+	if (r == 0 && client->keepalive)
+		r = set_keepalive(fd, (int)client->keepalive);
 	if (r == 0 && pacing && setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &pacing, sizeof(pacing)) < 0)
 		r = -errno;
 	return r < 0 ? r : take_fd(&fd);

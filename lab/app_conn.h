@@ -25,6 +25,7 @@ struct client_config {
 	uint64_t rcvbuf;
 	uint64_t nodelay;
 	uint64_t pacing;
+	uint64_t keepalive;
 	uint64_t reconnect;
 	const char *cc;
 };
@@ -65,6 +66,12 @@ struct server_config {
 		 "0",                                                                                                  \
 		 "SO_MAX_PACING_RATE, bytes/s (0: none)",                                                              \
 		 .max = UINT32_MAX},                                                                                   \
+		{"keepalive",                                                                                          \
+		 OPTION_COUNT,                                                                                         \
+		 MEMBER(struct client_config, keepalive),                                                              \
+		 "0",                                                                                                  \
+		 "SO_KEEPALIVE, probe after N seconds of silence (0: none)",                                           \
+		 .max = 32767},                                                                                        \
 	{                                                                                                              \
 		"cc", OPTION_TEXT, MEMBER(struct client_config, cc), "", "congestion control, e.g. cubic or bbr"       \
 	}

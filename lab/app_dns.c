@@ -11,6 +11,7 @@
 #define DNS_MESSAGE_MAX 512u
 #define DNS_TYPE_A      1u
 #define DNS_CLASS_IN    1u
+#define DNS_NXDOMAIN    3u
 #define DNS_REFUSED     5u
 #define DNS_NAME_MAX    255u
 #define LABEL_MAX       63u
@@ -18,7 +19,7 @@
 #define TTL_SECONDS     60u
 #define WAITING_MAX     1024u
 
-enum dns_answer { ANSWER_OK, ANSWER_REFUSE, ANSWER_SILENT };
+enum dns_answer { ANSWER_OK, ANSWER_REFUSE, ANSWER_SILENT, ANSWER_NXDOMAIN };
 
 struct dns_config {
 	struct common_config common;
@@ -27,6 +28,7 @@ struct dns_config {
 	uint64_t port;
 	uint64_t delay_ns;
 	uint64_t answer; /* enum dns_answer */
+	uint64_t drop_every;
 };
 
 struct dnsq_config {
@@ -42,6 +44,7 @@ struct dns {
 	struct app *app;
 	const struct dns_config *config;
 	int fd;
+	uint64_t queries;
 };
 
 /* A delayed reply; a slot without a timer is free. */
@@ -92,6 +95,18 @@ static size_t question_end(const uint8_t *message, size_t len)
 	return at + 5 <= len ? at + 5 : 0;
 }
 
+static uint8_t dns_code(uint64_t answer)
+{
+	switch (answer) {
+	case ANSWER_REFUSE:
+		return DNS_REFUSED;
+	case ANSWER_NXDOMAIN:
+		return DNS_NXDOMAIN;
+	default:
+		return 0;
+	}
+}
+
 /* Turns a query into its reply, in place; 0: no reply. */
 static size_t dns_answer(const struct dns_config *config, uint8_t *message, size_t len)
 {
@@ -102,7 +117,7 @@ static size_t dns_answer(const struct dns_config *config, uint8_t *message, size
 		return 0;
 	wants_v4 = get_be16(message + end - 4) == DNS_TYPE_A && get_be16(message + end - 2) == DNS_CLASS_IN;
 	message[2] |= 0x80;
-	message[3] = config->answer == ANSWER_REFUSE ? 0x80 | DNS_REFUSED : 0x80;
+	message[3] = 0x80 | dns_code(config->answer);
 	memset(message + 6, 0, 6); /* no answer, authority or additional records */
 	if (config->answer != ANSWER_OK || !wants_v4)
 		return end;
@@ -169,7 +184,9 @@ static void dns_read(void *context, uint32_t events _unused_)
 		return;
 	}
 	dns->app->progress.bytes += (uint64_t)n;
-	if (dns->config->answer == ANSWER_SILENT)
+	dns->queries++;
+	if (dns->config->answer == ANSWER_SILENT ||
+	    (dns->config->drop_every && dns->queries % dns->config->drop_every == 0))
 		return;
 	answer.len = dns_answer(dns->config, answer.message, (size_t)n);
 	if (answer.len == 0)
@@ -320,7 +337,9 @@ static const struct app_option dns_options[] = {
 	{"port", OPTION_PORT, MEMBER(struct dns_config, port), "53", "port to listen on"},
 	{"delay_ms", OPTION_MS, MEMBER(struct dns_config, delay_ns), "0", "pause before every reply", .is_live = true},
 	{"answer", OPTION_CHOICE, MEMBER(struct dns_config, answer), "ok", "kind of reply",
-	 .choices = "ok|refuse|silent", .is_live = true},
+	 .choices = "ok|refuse|silent|nxdomain", .is_live = true},
+	{"drop_every", OPTION_COUNT, MEMBER(struct dns_config, drop_every), "0",
+	 "do not reply to every Nth query (0: reply to all)", .is_live = true},
 	{"addr", OPTION_TARGET, MEMBER(struct dns_config, addr), "10.77.0.1", "IPv4 address of every name"},
 };
 

@@ -14,6 +14,7 @@ struct rr_config {
 	uint64_t size;
 	uint64_t resp;
 	uint64_t interval_ns;
+	uint64_t timeout_ns;
 	uint64_t write2;
 	uint64_t cork;
 };
@@ -29,6 +30,9 @@ struct rrd_config {
 	struct server_config server;
 	uint64_t think_ns;
 	uint64_t think_from_ns;
+	uint64_t think_every;
+	uint64_t think_conn;
+	uint64_t mute;
 };
 
 struct rrd_conn {
@@ -135,8 +139,11 @@ static void rr_next(struct conn *conn)
 	for (unsigned int turn = 0; turn < 16; turn++) {
 		uint64_t spent_ns;
 
-		if (!x->is_running)
+		if (!x->is_running) {
 			exchange_begin(x, config->size, config->resp);
+			if (config->timeout_ns)
+				conn_after(conn, config->timeout_ns);
+		}
 		r = exchange_run(conn, x);
 		if (r < 0)
 			conn_lost(conn, r);
@@ -157,6 +164,15 @@ static void rr_ready(struct conn *conn, uint32_t events _unused_)
 		rr_next(conn);
 	else
 		idle_ready(conn);
+}
+
+/* The pause is over, or the patience. */
+static void rr_timeout(struct conn *conn)
+{
+	if (((struct exchange *)conn->data)->is_running)
+		conn_lost(conn, ETIMEDOUT);
+	else
+		rr_next(conn);
 }
 
 static void chat_next(struct conn *conn)
@@ -208,12 +224,27 @@ static void rrd_answer(struct conn *conn)
 	conn_want(conn, EPOLLIN);
 }
 
+static bool rrd_is_slow(const struct conn *conn)
+{
+	const struct rrd_config *config = conn->config;
+	static uint64_t requests;
+
+	requests++;
+	return config->think_ns && clock_monotonic_ns() - conn->app->start_ns >= config->think_from_ns &&
+	       requests % config->think_every == 0 && (!config->think_conn || conn->number == config->think_conn);
+}
+
 static void rrd_think(struct conn *conn)
 {
 	const struct rrd_config *config = conn->config;
-	bool slow = clock_monotonic_ns() - conn->app->start_ns >= config->think_from_ns;
 
-	if (config->think_ns == 0 || !slow) {
+	if (config->mute) {
+		struct rrd_conn *c = (struct rrd_conn *)conn->data;
+
+		memset(c, 0, sizeof(*c));
+		return;
+	}
+	if (!rrd_is_slow(conn)) {
 		rrd_answer(conn);
 		return;
 	}
@@ -265,7 +296,7 @@ static void rrd_opened(struct conn *conn)
 }
 
 static const struct conn_kind rr_kind = {
-	.data_size = sizeof(struct exchange), .opened = rr_next, .ready = rr_ready, .timeout = rr_next};
+	.data_size = sizeof(struct exchange), .opened = rr_next, .ready = rr_ready, .timeout = rr_timeout};
 static const struct conn_kind chat_kind = {
 	.data_size = sizeof(struct exchange), .opened = chat_next, .ready = chat_ready, .timeout = chat_next};
 static const struct conn_kind rrd_kind = {
@@ -300,6 +331,8 @@ static const struct app_option rr_options[] = {
 	{"resp", OPTION_BYTES, MEMBER(struct rr_config, resp), "100", "length of a response, bytes", .max = RR_LEN_MAX},
 	{"interval_ms", OPTION_MS, MEMBER(struct rr_config, interval_ns), "0",
 	 "interval between requests (0: no pause)", .is_live = true},
+	{"timeout_ms", OPTION_MS, MEMBER(struct rr_config, timeout_ns), "0",
+	 "close and reconnect if a response takes longer (0: wait)", .is_live = true},
 	{"cork", OPTION_FLAG, MEMBER(struct rr_config, cork), "0", "hold back partial segments (TCP_CORK)",
 	 .is_live = true},
 	{"write2", OPTION_FLAG, MEMBER(struct rr_config, write2), "0", "send each request in two writes",
@@ -320,6 +353,12 @@ static const struct app_option rrd_options[] = {
 	 .is_live = true},
 	{"think_from_ms", OPTION_MS, MEMBER(struct rrd_config, think_from_ns), "0",
 	 "pause only from this time on, since the start"},
+	{"think_every", OPTION_COUNT, MEMBER(struct rrd_config, think_every), "1",
+	 "pause only before every Nth response of the server", .min = 1, .is_live = true},
+	{"think_conn", OPTION_COUNT, MEMBER(struct rrd_config, think_conn), "0",
+	 "pause only on connection number K (0: on all)", .is_live = true},
+	{"mute", OPTION_FLAG, MEMBER(struct rrd_config, mute), "0", "1: read requests and never respond",
+	 .is_live = true},
 };
 
 static const struct app_role rr_role = {"rr",

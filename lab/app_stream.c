@@ -17,7 +17,12 @@ struct reader_config {
 	uint64_t read_rate;
 	uint64_t spin_ns;
 	uint64_t skip;
+	uint64_t cancel;
 	uint64_t chunk;
+};
+
+struct reader {
+	uint64_t got;
 };
 
 struct writer_config {
@@ -68,6 +73,12 @@ struct bulk_config {
 		 "0",                                                                                                  \
 		 "stop reading connection number K (0: none)",                                                         \
 		 .is_live = true},                                                                                     \
+		{"cancel",                                                                                             \
+		 OPTION_BYTES,                                                                                         \
+		 MEMBER(type, reader.cancel),                                                                          \
+		 "0",                                                                                                  \
+		 "close each connection after N bytes (0: never)",                                                     \
+		 .is_live = true},                                                                                     \
 	{                                                                                                              \
 		"chunk", OPTION_BYTES, MEMBER(type, reader.chunk), CHUNK_DEFAULT, "size of one read, bytes",           \
 			.min = 1, .max = APP_PAYLOAD_MAX                                                               \
@@ -99,6 +110,7 @@ static void spin(uint64_t ns)
 static void reader_run(struct conn *conn, const struct reader_config *config)
 {
 	static uint8_t scratch[APP_PAYLOAD_MAX];
+	struct reader *reader = (struct reader *)conn->data;
 	size_t len = config->chunk;
 	ssize_t n;
 
@@ -119,6 +131,11 @@ static void reader_run(struct conn *conn, const struct reader_config *config)
 	}
 	if (n > 0)
 		app_count_op(conn->app, LAT_UNKNOWN);
+	reader->got += (uint64_t)n;
+	if (config->cancel && reader->got >= config->cancel) {
+		conn_ended(conn);
+		return;
+	}
 	if (n > 0 && config->spin_ns)
 		spin(config->spin_ns);
 	if (n > 0 && config->read_rate) {
@@ -242,8 +259,10 @@ static void source_ready(struct conn *conn, uint32_t events)
 	writer_serve(conn, &((const struct source_config *)conn->config)->writer, events);
 }
 
-static const struct conn_kind sink_kind = {.opened = reader_opened, .ready = sink_ready, .timeout = reader_opened};
-static const struct conn_kind fetch_kind = {.opened = reader_opened, .ready = fetch_ready, .timeout = reader_opened};
+static const struct conn_kind sink_kind = {
+	.data_size = sizeof(struct reader), .opened = reader_opened, .ready = sink_ready, .timeout = reader_opened};
+static const struct conn_kind fetch_kind = {
+	.data_size = sizeof(struct reader), .opened = reader_opened, .ready = fetch_ready, .timeout = reader_opened};
 static const struct conn_kind bulk_kind = {
 	.data_size = sizeof(struct writer), .opened = bulk_continue, .ready = bulk_ready, .timeout = bulk_continue};
 static const struct conn_kind source_kind = {.data_size = sizeof(struct writer),

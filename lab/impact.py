@@ -4,6 +4,8 @@
 Every application prints a progress line every 100 ms. The victim's rate (or
 latency, or errors) before the fault is compared with one-second windows after
 it, without nest: a run whose fault had no effect is invalid and is never scored.
+A fault that stands before the applications start has no before: the scenario
+gives the normal value.
 """
 
 import bisect
@@ -89,6 +91,8 @@ def suffers(spec, parts, base, begin, end):
 
 
 def baseline(spec, parts, fault_at):
+    if "normal" in spec:
+        return spec["normal"]
     begin = fault_at - BASE_SECONDS
     if spec["metric"] == "lat":
         return latency(parts, begin, fault_at)
@@ -124,12 +128,13 @@ def judge(spec, parts, fault_at, end_at, ended_at=None):
     if spec["metric"] != "errors" and not base:
         return {**result, "reason": "no progress before the fault"}
     flags, begin = [], fault_at
-    while begin + WINDOW <= end_at + 0.01:
-        bad, value = suffers(spec, parts, base, begin, begin + WINDOW)
+    length = spec.get("window", WINDOW)
+    while begin + length <= end_at + 0.01:
+        bad, value = suffers(spec, parts, base, begin, begin + length)
         flags.append(bad if bad is not None else bool(flags and flags[-1]))
-        result["windows"].append({"begin": begin, "end": begin + WINDOW,
+        result["windows"].append({"begin": begin, "end": begin + length,
                                   "value": value})
-        begin += WINDOW
+        begin += length
     if ended_at is not None:
         flags = [flag and window["begin"] < ended_at - 0.1
                  for flag, window in zip(flags, result["windows"])]

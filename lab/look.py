@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A look: one run of the diagnosis on A; when it begins and what it prints.
+"""A look: one run of the diagnosis; when it begins and what it prints.
 
 There are three ways of looking, each in runs of its own, because looks at the
 same time would disturb each other and a recorder would be a past for all:
@@ -98,14 +98,15 @@ def with_past(command, way):
 
 
 class Program:
-    """A program of nest on A; keeps the CPU time it used."""
+    """A program of nest; keeps the CPU time it used."""
 
     def __init__(self, lab, name, command, words, stdout=subprocess.DEVNULL):
         self.name = name
         argv = [part.format_map(words) for part in shlex.split(command)]
         self.errors = open(os.path.join(lab.out, f"{name}-stderr.txt"), "wb")
-        self.process = lab.network.spawn("A", argv, stdin=subprocess.DEVNULL,
-                                         stdout=stdout, stderr=self.errors)
+        self.process = lab.network.spawn(
+            lab.plan.scenario.nest_on, argv, stdin=subprocess.DEVNULL,
+            stdout=stdout, stderr=self.errors)
         self.began, self.ended = time.monotonic(), None
         self.code = self.cpu_s = None
 
@@ -171,7 +172,7 @@ class Look(Program):
 
 
 class Recorder(Program):
-    """The past of A: a recording with a moving window."""
+    """The past of the host: a recording with a moving window."""
 
     def __init__(self, lab):
         super().__init__(lab, "recorder", RECORDER, {"past": past_path(lab)})

@@ -64,7 +64,7 @@ class Lab:
         os.makedirs(out, exist_ok=True)
         self.network = topology.Network(
             scenario.topology, scenario.relay_link, scenario.offloads,
-            scenario.alone)
+            scenario.alone, scenario.ipv6, scenario.containers)
         self.apps = {app["name"]: app for app in plan.apps}
         self.running, self.pids, self.ports = {}, {}, {}
         self.killed = set()
@@ -134,6 +134,9 @@ class Lab:
             self.wait_ready(process, path, f"application {name}")
         if app["then"]:
             self.network.ip(app["on"], *app["then"])
+        if app["stop"]:
+            time.sleep(0.3)  # a client connects after it is ready
+            process.send_signal(signal.SIGSTOP)
 
     def app_words(self, words):
         command = [program("app"), *words, "control=1"]
@@ -252,6 +255,8 @@ class Lab:
             self.network.sysctl(node, name, value)
         for step in self.plan.setup:
             faults.inject(self, step)
+        if self.plan.scenario.standing:
+            self.inject_standing()
         for app in self.plan.apps:
             if not app["later"]:
                 self.start_app(app["name"])
@@ -264,8 +269,22 @@ class Lab:
         self.errors.close()
         return problems
 
+    def inject_standing(self):
+        """Faults that are there before the applications start."""
+        self.before = self.counters_before()
+        for step in self.plan.faults:
+            self.inject(step)
+            self.log(f"standing fault: {describe_step(step)}")
+
+    def counters_before(self):
+        spec = self.plan.impact
+        by_counter = spec and spec["metric"] == "counter"
+        return self.counters(spec["on"]) if by_counter else {}
+
     def schedule(self):
         """(time, step, end) of every fault, relative to the start."""
+        if self.plan.scenario.standing:
+            return
         for step in self.plan.faults:
             moment = self.plan.fault_at + float(step.get("at", 0.0))
             until = step.get("until")
@@ -321,8 +340,7 @@ class Lab:
 
     def start_fault(self, step):
         if not self.fault_ns:
-            if self.plan.impact["metric"] == "counter":
-                self.before = self.counters(self.plan.impact["on"])
+            self.before = self.counters_before()
             self.waits.append(self.cpu_waits())
         put_right = self.inject(step)
         if "until" in step and put_right is None:
@@ -362,7 +380,9 @@ class Lab:
             parts = {name: self.progress(name) for name in names}
             return impact.judge_progress(parts, self.begin + 1.0, end)
         spec = self.plan.impact
-        fault_at = self.fault_ns[0]["begin_ns"] / 1e9
+        # A standing fault is judged from when the connections are open.
+        fault_at = self.begin + 1.0 if self.plan.scenario.standing else \
+            self.fault_ns[0]["begin_ns"] / 1e9
         if spec["metric"] == "counter":
             return impact.judge_counter(spec, self.before,
                                         self.counters(spec["on"]),
@@ -389,7 +409,8 @@ class Lab:
         truth = {
             "schema": "nest.lab.truth/2", "scenario": scenario.id,
             "title": scenario.title, "kind": scenario.kind,
-            "set": scenario.set, "paper": scenario.paper, "seed": plan.seed,
+            "set": scenario.set, "nest_on": scenario.nest_on,
+            "paper": scenario.paper, "seed": plan.seed,
             "choice": plan.choice, "drawn": plan.drawn, "way": self.way,
             "begin_ns": int(self.begin * 1e9),
             "end_ns": int(end * 1e9) if end else None,

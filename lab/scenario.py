@@ -20,7 +20,7 @@ import tomllib
 
 import faults
 import real
-from topology import RELAY_LINKS
+from topology import CONTAINERS, RELAY_LINKS, addresses_of
 from vocabulary import CAUSES, LAYERS, LAYER_OF
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -35,16 +35,17 @@ TOP = {"id": str, "title": str, "kind": str, "topology": str,
        "sysctl": dict, "variants": dict, "draw": dict, "setup": list,
        "app": list, "fault": list, "answer": list, "tolerate": list,
        "must_not_blame": list, "impact": list, "progress": list,
-       "note_is_enough": bool, "why": str, "paper": str, "set": str}
+       "note_is_enough": bool, "why": str, "paper": str, "set": str,
+       "standing": bool, "nest_on": str, "ipv6": bool, "containers": int}
 TOP_NEEDED = ("id", "title", "kind", "topology", "why")
 APP = {"name": str, "on": str, "run": str, "when": dict, "later": bool,
-       "then": list}
+       "then": list, "stop": bool}
 APP_NEEDED = ("name", "on", "run")
 ANSWER = {"cause": str, "module": list, "accept": list, "when": dict}
 ANSWER_NEEDED = ("cause", "module")
 IMPACT = {"app": list, "metric": str, "below": float, "above": float,
           "within": float, "counter": str, "on": str, "at_least": float,
-          "when": dict}
+          "window": float, "normal": float, "when": dict}
 
 
 class ScenarioError(Exception):
@@ -117,7 +118,8 @@ DEFAULTS = {"relay_link": None, "relay": None, "offloads": False,
             "background": [], "sysctl": {}, "variants": {}, "draw": {},
             "setup": [], "app": [], "fault": [], "answer": [], "tolerate": [],
             "must_not_blame": [], "impact": [], "progress": [],
-            "note_is_enough": False, "paper": None, "set": "known"}
+            "note_is_enough": False, "paper": None, "set": "known",
+            "standing": False, "nest_on": "A", "ipv6": False, "containers": 0}
 
 
 def load_toml(path):
@@ -140,6 +142,7 @@ def load(path):
     reader.choice("topology", data["topology"], tuple(RELAY_LINKS))
     check_lists(reader, data)
     data = {**DEFAULTS, **data}
+    check_places(reader, data)
     check_apps(reader, data)
     check_faults(reader, data)
     check_answers(reader, data)
@@ -170,11 +173,23 @@ def check_lists(reader, data):
         reader.choice("must_not_blame", word, LAYERS + CAUSES)
 
 
+def nodes_of(data):
+    plain = "ABCDR" if data["topology"] == "router" else "AB"
+    return tuple(plain) + tuple(CONTAINERS)[:data["containers"]]
+
+
+def check_places(reader, data):
+    if not 0 <= data["containers"] <= len(CONTAINERS):
+        reader.fail("containers", f"containers is 0 to {len(CONTAINERS)}")
+    reader.choice("nest_on", data["nest_on"], nodes_of(data))
+    if data["standing"] and not data["fault"]:
+        reader.fail("standing", "only a fault is standing")
+
+
 def check_apps(reader, data):
     for nth, app in enumerate(data["app"]):
         reader.table("app", app, APP, APP_NEEDED, nth)
-        nodes = "ABCDR" if data["topology"] == "router" else "AB"
-        reader.choice("on", app["on"], tuple(nodes), nth)
+        reader.choice("on", app["on"], nodes_of(data), nth)
         words = shlex.split(app["run"])
         problem = real.check(words[1:]) if words[:1] == ["real"] else None
         if problem:
@@ -218,16 +233,21 @@ def check_impact(reader, data):
     for nth, impact in enumerate(data["impact"]):
         reader.table("impact", impact, IMPACT, ("metric",), nth)
         reader.choice("metric", impact["metric"], METRICS)
-        problem = impact_problem(impact, names)
+        problem = impact_problem(impact, names, data["standing"])
         if problem:
             reader.fail("impact", problem, nth)
 
 
-def impact_problem(impact, names):
+def impact_problem(impact, names, standing):
     limits = {"counter": {"counter", "on", "at_least"}, "lat": {"app", "above"},
               "errors": {"app", "at_least"}}
     needed = limits.get(impact["metric"], {"app", "below"})
-    given = impact.keys() - {"metric", "within", "when"}
+    given = impact.keys() - {"metric", "within", "when", "window", "normal"}
+    compared = impact["metric"] in ("bytes", "ops", "lat")
+    if ("normal" in impact) != (standing and compared):
+        return ("impact of a standing fault needs normal" if standing
+                and compared else "only a standing fault is compared with "
+                "normal, and only by bytes, ops or lat")
     if given != needed:
         return (f"impact by {impact['metric']} takes {', '.join(sorted(needed))}"
                 f", not {', '.join(sorted(given))}")
@@ -315,9 +335,8 @@ class Plan:
         self.impact = self._only_impact()
 
     def _addresses(self):
-        from topology import RELAY_ADDRESSES, ROUTER_ADDRESSES
-        router = self.scenario.topology == "router"
-        return ROUTER_ADDRESSES if router else RELAY_ADDRESSES
+        return addresses_of(self.scenario.topology, self.scenario.ipv6,
+                            self.scenario.containers)
 
     def fill(self, value, extra=None):
         if isinstance(value, str):
@@ -331,7 +350,7 @@ class Plan:
     def _fill_app(self, app):
         filled = {key: value if key == "when" else self.fill(value)
                   for key, value in app.items()}
-        return {"later": False, "then": [], **filled}
+        return {"later": False, "then": [], "stop": False, **filled}
 
     def _only_impact(self):
         chosen = [impact for impact in self.scenario.impact

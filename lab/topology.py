@@ -9,6 +9,9 @@
 A router topology may also have the relay, on the link A-R or R-B. Names
 are unique (nestlab-PID-...), addresses repeat in every lab because they never
 leave its namespaces. Everything is removed with the lab: see undo.py.
+
+Containers K and L are namespaces behind a bridge of A (10.77.4.0/24), which
+masquerades what they send and forwards ports 6000 to 6099 of its own to K.
 """
 
 import fcntl
@@ -28,12 +31,47 @@ ROUTER_ADDRESSES = {"A": "10.77.1.2", "B": "10.77.2.2", "C": "10.77.2.3",
 RELAY_ADDRESSES = {"A": "10.77.1.2", "B": "10.77.1.3"}
 GATEWAYS = {"A": "10.77.1.1", "B": "10.77.2.1", "C": "10.77.2.1",
             "D": "10.77.3.1"}
+CONTAINERS = {"K": "10.77.4.2", "L": "10.77.4.3"}
+CONTAINER_GATEWAY = "10.77.4.1"
+ROUTER_ADDRESSES6 = {"A": "fd77:1::2", "B": "fd77:2::2", "C": "fd77:2::3",
+                     "D": "fd77:3::2"}
+RELAY_ADDRESSES6 = {"A": "fd77:1::2", "B": "fd77:1::3"}
+GATEWAYS6 = {"A": "fd77:1::1", "B": "fd77:2::1", "C": "fd77:2::1",
+             "D": "fd77:3::1"}
 RELAY_LINKS = {"router": ("A-R", "R-B"), "relay": ("A-B",)}
 
-HOST_SYSCTLS = {
+IPV6_OFF = {
     "net/ipv6/conf/all/disable_ipv6": "1",
     "net/ipv6/conf/default/disable_ipv6": "1",
 }
+# Addresses are usable at once, and only the configured ones exist.
+IPV6_ON = {
+    "net/ipv6/conf/default/accept_dad": "0",
+    "net/ipv6/conf/default/accept_ra": "0",
+}
+NAT_RULES = f"""table ip nat {{
+ chain out {{
+  type nat hook postrouting priority srcnat;
+  ip saddr 10.77.4.0/24 oifname "eth0" masquerade
+ }}
+ chain in {{
+  type nat hook prerouting priority dstnat;
+  iifname "eth0" tcp dport 6000-6099 dnat to {CONTAINERS["K"]}
+  iifname "eth0" udp dport 6000-6099 dnat to {CONTAINERS["K"]}
+ }}
+}}
+"""
+
+
+def addresses_of(kind, ipv6=False, containers=0):
+    """Placeholders of scenario files: {A}, with IPv6 {A6}, containers {K}."""
+    relay = kind == "relay"
+    words = dict(RELAY_ADDRESSES if relay else ROUTER_ADDRESSES)
+    if ipv6:
+        words.update({node + "6": address for node, address in (
+            RELAY_ADDRESSES6 if relay else ROUTER_ADDRESSES6).items()})
+    words.update(list(CONTAINERS.items())[:containers])
+    return words
 
 
 class LabError(Exception):
@@ -73,14 +111,15 @@ class Network:
     """The namespaces, links and addresses of one lab."""
 
     def __init__(self, kind="router", relay_link=None, offloads=False,
-                 exclusive=False):
+                 exclusive=False, ipv6=False, containers=0):
         if kind not in RELAY_LINKS:
             raise LabError(f"unknown topology {kind}")
         self.kind = kind
         self.relay_link = "A-B" if kind == "relay" else relay_link
         if self.relay_link and self.relay_link not in RELAY_LINKS[kind]:
             raise LabError(f"topology {kind} has no link {self.relay_link}")
-        self.offloads = offloads
+        self.offloads, self.ipv6 = offloads, ipv6
+        self.containers = list(CONTAINERS)[:containers]
         number = next(COUNTER)
         suffix = f"{number}-" if number else ""
         self.prefix = f"nestlab-{os.getpid()}-{suffix}"
@@ -100,7 +139,8 @@ class Network:
 
     def nodes(self):
         middle = ["R"] if self.kind == "router" else []
-        return [*self.addresses, *middle] + (["X"] if self.relay_link else [])
+        return [*self.addresses, *middle, *self.containers] + \
+            (["X"] if self.relay_link else [])
 
     # up and down
 
@@ -108,13 +148,16 @@ class Network:
         for node in self.nodes():
             self.undoer.note("netns", self.netns(node))
             self.run(["ip", "netns", "add", self.netns(node)])
-            for key, value in HOST_SYSCTLS.items():
+            settings = IPV6_ON if self.ipv6 else IPV6_OFF
+            for key, value in settings.items():
                 self.sysctl(node, key, value)
         self._cable()
         for node in self.addresses:
             self._address_host(node)
         if self.kind == "router":
             self._address_router()
+        if self.containers:
+            self._add_containers()
         if not self.offloads:
             self._switch_offloads("off")
 
@@ -155,7 +198,16 @@ class Network:
                  f"addr add {self.addresses[node]}/24 dev eth0"]
         if self.kind == "router":
             batch.append(f"route add default via {GATEWAYS[node]}")
+        if self.ipv6:
+            batch += self._ipv6_lines(node)
         self.ip(node, *batch)
+
+    def _ipv6_lines(self, node):
+        relay = self.kind == "relay"
+        address = (RELAY_ADDRESSES6 if relay else ROUTER_ADDRESSES6)[node]
+        yield f"addr add {address}/64 dev eth0 nodad"
+        if not relay:
+            yield f"route add ::/0 via {GATEWAYS6[node]}"
 
     def _address_router(self):
         self.ip("R", "link set lo up", "link add rbr type bridge",
@@ -164,6 +216,23 @@ class Network:
                 "addr add 10.77.2.1/24 dev rbr",
                 "addr add 10.77.3.1/24 dev rd")
         self.sysctl("R", "net/ipv4/ip_forward", "1")
+        if self.ipv6:
+            self.ip("R", *(f"addr add fd77:{net}::1/64 dev {dev} nodad"
+                           for net, dev in ((1, "ra"), (2, "rbr"), (3, "rd"))))
+            self.sysctl("R", "net/ipv6/conf/all/forwarding", "1")
+
+    def _add_containers(self):
+        self.ip("A", "link add br0 type bridge", "link set br0 up",
+                f"addr add {CONTAINER_GATEWAY}/24 dev br0")
+        for node in self.containers:
+            port = f"v{node.lower()}"
+            self._link(("A", port), (node, "eth0"))
+            self.ip("A", f"link set {port} master br0")
+            self.ip(node, "link set lo up",
+                    f"addr add {CONTAINERS[node]}/24 dev eth0",
+                    f"route add default via {CONTAINER_GATEWAY}")
+        self.sysctl("A", "net/ipv4/ip_forward", "1")
+        self.inside("A", ["nft", "-f", "-"], NAT_RULES)
 
     def _switch_offloads(self, state):
         words = [word for name in OFFLOADS for word in (name, state)]

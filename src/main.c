@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "run/command.h"
 
-/* What a bare `nest` does: the diagnosis, and on a build without it what can be seen at all. */
+/* The command of a bare `nest`: the diagnosis, or doctor in a build without it. */
 static const struct command *default_command(void)
 {
 	const struct command *command = command_find("diagnose");
@@ -43,7 +43,7 @@ static const char *command_word(const char *word)
 	return word;
 }
 
-/* One of the three that is closed would become the next file that is opened, and output be written into that. */
+/* If one of the three is closed, the next opened file would get its number, and output would go there. */
 static void hold_standard_files(void)
 {
 	int fd;

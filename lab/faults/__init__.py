@@ -42,7 +42,7 @@ def check(step):
                if needed and name not in step]
     if missing:
         return f"{step['do']} needs {', '.join(missing)}"
-    return None
+    return check(step["step"]) if "step" in known else None
 
 
 def inject(lab, step):

@@ -2,27 +2,32 @@
 """Faults made with nftables and tc filters, inside one namespace."""
 
 import itertools
+import shlex
 
 from faults import fault
 
 NUMBER = itertools.count()
 
 
-def add_table(lab, on, hook, rules):
+def add_table(lab, on, hook, rules, family="ip"):
     """One private table, loaded atomically; returns the undo function."""
     name = f"fault{next(NUMBER)}"
-    text = (f"table ip {name} {{\n chain c {{\n"
+    text = (f"table {family} {name} {{\n chain c {{\n"
             f"  type filter hook {hook} priority -5; policy accept;\n"
             + "".join(f"  {rule}\n" for rule in rules) + " }\n}\n")
     lab.network.inside(on, ["nft", "-f", "-"], text)
-    return lambda: lab.network.inside(on, ["nft", "delete", "table", "ip",
+    return lambda: lab.network.inside(on, ["nft", "delete", "table", family,
                                            name], check=False)
 
 
 @fault
-def nft(lab, *, on, hook, rules):
-    """Arbitrary rules in a chain of the input, output or forward hook."""
-    return add_table(lab, on, hook, rules)
+def nft(lab, *, on, hook, rules, family="ip"):
+    """Arbitrary rules in a chain of a hook.
+
+    For example hook = "forward", or with family = "netdev" also
+    hook = 'ingress device "eth0"'.
+    """
+    return add_table(lab, on, hook, rules, family)
 
 
 @fault
@@ -84,3 +89,45 @@ def long_ruleset(lab, *, on, count):
 def forget_connections(lab, *, on):
     """Flush the conntrack table: packets of open connections become invalid."""
     lab.network.inside(on, ["conntrack", "-F"])
+
+
+# Opcodes of classic BPF; SKF_AD_OFF + SKF_AD_RANDOM is a random word.
+RANDOM_WORD = 0x100000000 - 0x1000 + 56
+PORT_AT = {"dport": 36, "sport": 34}
+SHOT, UNSPEC = 2, 0xffffffff
+
+
+def bpf_code(percent, match):
+    """Drop a share of the packets of a port, such as "dport 5001", or of all.
+
+    Ethernet, IPv4 without options.
+    """
+    lines = []
+    if match:
+        side, port = match.split()
+        lines = [f"40 0 0 {PORT_AT[side]}", f"21 0 3 {int(port)}"]
+    limit = min(int(0x100000000 * float(percent) / 100), 0xffffffff)
+    lines += [f"32 0 0 {RANDOM_WORD}", f"53 1 0 {limit}", f"6 0 0 {SHOT}",
+              f"6 0 0 {UNSPEC}"]
+    return f"{len(lines)}," + ",".join(lines)
+
+
+@fault
+def tc_bpf(lab, *, on, dev, way, percent, match=""):
+    """A BPF classifier that drops a share of packets, ingress or egress.
+
+    percent = 0 drops nothing: the classifier only looks.
+    """
+    network = lab.network
+    network.inside(on, ["tc", "qdisc", "add", "dev", dev, "clsact"])
+    network.inside(on, ["tc", "filter", "add", "dev", dev, way, "bpf", "da",
+                        "bytecode", bpf_code(percent, match)])
+    return lambda: network.inside(on, ["tc", "qdisc", "del", "dev", dev,
+                                       "clsact"], check=False)
+
+
+@fault
+def tc(lab, *, on, lines):
+    """`tc` commands, one per line."""
+    for line in lines:
+        lab.network.inside(on, ["tc", *shlex.split(line)])

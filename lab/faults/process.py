@@ -80,7 +80,8 @@ def descriptor_limit(lab, *, app, spare):
     highest = max(int(name) for name in os.listdir(f"/proc/{pid}/fd"))
     before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     limit = highest + 1 + int(spare)
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, limit))
+    # The hard limit stays: it could not be raised again.
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, before[1]))
     return lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
 
 

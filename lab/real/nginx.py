@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""nginx with one document, /data; writes to its private directory only."""
+"""nginx with one document, /data, or as a proxy; writes to its private directory only."""
 
 import os
 
@@ -21,12 +21,30 @@ http {{
     fastcgi_temp_path {room}/fastcgi;
     uwsgi_temp_path {room}/uwsgi;
     scgi_temp_path {room}/scgi;
-    server {{
-        listen {port} backlog={backlog};
-        location / {{ root {room}/documents; }}
-    }}
+{server}
 }}
 """
+DOCUMENTS = """    server {{
+        listen {port} backlog={backlog};
+        location / {{ root {room}/documents; }}
+    }}"""
+PROXY = """    upstream behind {{ server {upstream}; keepalive 32; }}
+    server {{
+        listen {port};
+        location / {{
+            proxy_pass http://behind;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+        }}
+    }}"""
+
+
+def command(room, text, **words):
+    """Writes the configuration with this server block."""
+    text = CONFIG.format(room=room.path, server=text.format(
+        room=room.path, **words))
+    path = room.write("nginx.conf", text)
+    return [path_of("nginx"), "-p", room.path, "-e", "stderr", "-c", path]
 
 
 @server("nginx")
@@ -34,6 +52,9 @@ def nginx(room, *, port, size="2000", backlog="511"):
     os.mkdir(room.place("documents"))
     with open(room.place("documents/data"), "wb") as file:
         file.truncate(int(float(size)))
-    path = room.write("nginx.conf", CONFIG.format(
-        room=room.path, port=int(port), backlog=int(backlog)))
-    return [path_of("nginx"), "-p", room.path, "-e", "stderr", "-c", path]
+    return command(room, DOCUMENTS, port=int(port), backlog=int(backlog))
+
+
+@server("nginx", name="nginx-proxy")
+def nginx_proxy(room, *, port, upstream):
+    return command(room, PROXY, port=int(port), upstream=upstream)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest checklist: ten steps from the usual figures to the inside of the stack, with findings and what to run next. */
+/* nest checklist: network troubleshooting in ten steps, from broad to narrow, with findings and what to run next. */
 #include <errno.h>
 #include <string.h>
 
@@ -83,7 +83,7 @@ struct checklist {
 	struct snapshot *after;
 };
 
-/* What is needed to say how fast things move. */
+/* What rates are computed from. */
 static int count(struct checklist *checklist, struct snapshot *snapshot, struct why *why)
 {
 	static const struct record_type *const types[] = {&counter_type, &link_type, NULL};
@@ -98,7 +98,7 @@ struct step_content {
 	VEC(struct text_item) next;
 };
 
-/* Takes the command over. */
+/* Takes ownership of the command. */
 static void add_next(struct step_content *content, char *command)
 {
 	_cleanup_free_ char *owned = command;
@@ -203,7 +203,7 @@ static int report(struct run_diagnosis *live, const struct diagnosis_view *view)
 	return 0;
 }
 
-/* What is compared with the end. A recording has no kernel behind it that could be asked. */
+/* The start, to compare with the end. A recording has no kernel to read it from. */
 static int begin(struct run_sink *sink, struct run *run)
 {
 	struct checklist *checklist = (struct checklist *)sink;
@@ -257,7 +257,7 @@ static const char *const examples[] = {
 
 static const struct command checklist_command = {
 	.name = "checklist",
-	.summary = "ten steps from the usual figures to the inside of the stack",
+	.summary = "network troubleshooting in ten steps, from broad to narrow",
 	.description =
 		"Observes for 3 s, then goes through the steps in order: key figures, new connections, interfaces, "
 		"unusual events, name resolution, latency, load, tools, CPU time, the inside of the stack. Findings of "

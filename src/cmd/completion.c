@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest completion: the script that makes a shell complete nest's commands and options. */
+/* nest completion: shell completion scripts. */
 #include "run/completion.h"
 #include "base/out.h"
 #include "run/command.h"
@@ -62,14 +62,15 @@ static void add_bash(const struct command **commands, size_t count, struct buf *
 	for (size_t i = 0; i < count; i++)
 		if (!command_is_member(commands[i]))
 			buf_add_format(out, "%s ", commands[i]->name);
-	buf_add_text(out, "--help --verbose --version\"\n\telse\n\t\tlocal command=${COMP_WORDS[1]}\n"
+	buf_add_text(out, "--verbose --help --version\"\n\telse\n\t\tlocal command=${COMP_WORDS[1]}\n"
 			  "\t\t[ \"$COMP_CWORD\" -eq 2 ] || case \"$command ${COMP_WORDS[2]}\" in\n");
 	for (size_t i = 0; i < count; i++)
 		if (command_is_member(commands[i]))
 			buf_add_format(out, "\t\t\"%s\") command=\"%s\" ;;\n", commands[i]->name, commands[i]->name);
 	buf_add_text(out, "\t\t\"\") ;;\n\t\tesac\n\t\tcase $command in\n");
 	for (size_t i = 0; i < count; i++) {
-		buf_add_format(out, "\t\t\"%s\") words=\"--help --verbose", commands[i]->name);
+		buf_add_format(out, "\t\t\"%s\") words=\"", commands[i]->name);
+		option_each(command_common_options, add_bash_word, out);
 		add_members(commands[i], out);
 		option_each(commands[i]->options, add_bash_word, out);
 		buf_add_text(out, "\" ;;\n");
@@ -145,8 +146,8 @@ static void add_zsh(const struct command **commands, size_t count, struct buf *o
 	for (size_t i = 0; i < count; i++) {
 		_cleanup_buf_ struct buf members = BUF_INIT(4096);
 
-		buf_add_format(out, "'%s')\n\t_arguments '--help[show the options]' '--verbose[print status lines]'",
-			       commands[i]->name);
+		buf_add_format(out, "'%s')\n\t_arguments", commands[i]->name);
+		option_each(command_common_options, add_zsh_option, out);
 		option_each(commands[i]->options, add_zsh_option, out);
 		add_members(commands[i], &members);
 		if (members.len)
@@ -160,7 +161,7 @@ static void add_zsh(const struct command **commands, size_t count, struct buf *o
 
 struct fish {
 	struct buf *out;
-	const struct command *command;
+	const struct command *command; /* NULL: options of every command */
 };
 
 /* Where a command's options belong: after its name, all words of it. */
@@ -181,7 +182,10 @@ static bool add_fish_option(const struct option_spec *spec, void *context)
 
 	if (!spec->name)
 		return true;
-	add_fish_place(out, fish->command->name);
+	if (fish->command)
+		add_fish_place(out, fish->command->name);
+	else
+		buf_add_text(out, "complete -c nest");
 	buf_add_format(out, " -l %s", spec->name);
 	if (spec->letter)
 		buf_add_format(out, " -s %c", spec->letter);
@@ -201,7 +205,10 @@ static bool add_fish_option(const struct option_spec *spec, void *context)
 
 static void add_fish(const struct command **commands, size_t count, struct buf *out)
 {
+	struct fish all = {.out = out};
+
 	buf_add_text(out, "# fish completion for nest, made by nest completion\n");
+	option_each(command_common_options, add_fish_option, &all);
 	for (size_t i = 0; i < count; i++) {
 		struct fish fish = {.out = out, .command = commands[i]};
 

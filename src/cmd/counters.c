@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest counters: the protocols' counters, and how fast they move. */
+/* nest counters: counters of the protocols, with rates. */
 #include <errno.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
-/* What a counter did between two looks: a second part beside its record. */
+/* The change of a counter between two samples: a second part beside its record. */
 struct move {
 	uint64_t delta;
 	double rate;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest demo: recordings of the laboratory that are part of the program, diagnosed as they were; needs no privilege. */
+/* nest demo: diagnosis of recordings embedded in the program; needs no privilege. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest diagnose (and a bare nest): who is holding the traffic up, and how do you know? */
+/* nest diagnose (and a bare nest): the culprit, with evidence. */
 #include <errno.h>
 #include <inttypes.h>
 
@@ -54,7 +54,7 @@ struct report {
 	struct why silence; /* why it could not */
 };
 
-/* --- the function trace as a witness --- */
+/* --- the function trace --- */
 
 static void forget_answer(struct report *context)
 {
@@ -65,7 +65,7 @@ static void forget_answer(struct report *context)
 	buf_clear(&context->sentence);
 }
 
-/* Opened anew for each question: it grows while its program runs. */
+/* Opened again for each query: it grows while its program runs. */
 static bool ask_trace(void *data, const struct witness_question *question, struct witness_answer *ret_answer)
 {
 	struct report *context = data;
@@ -107,7 +107,7 @@ static int prepare_witness(struct report *context, struct why *why)
 
 /* --- the report --- */
 
-/* For those who write rules: what the conditions saw. */
+/* For authors of rules: the measures that conditions use. */
 static void write_measures(const struct graph *graph, struct out *out)
 {
 	vec_each(&graph->modules, at) {
@@ -144,6 +144,7 @@ static void report_text(struct run_diagnosis *live, const struct diagnosis_recor
 		.all = context->config->all,
 		.several = live->views.count > 1,
 		.chosen = !selection_is_empty(&live->options->selection),
+		.program = live->options->selection.pid != 0,
 	};
 
 	present_diagnosis(record, &look, &live->out);
@@ -175,7 +176,7 @@ static int report(struct run_diagnosis *live, const struct diagnosis_view *view)
 	return 0;
 }
 
-/* Who loses patience sees what is known by then. */
+/* Ctrl-C prints what is known so far. */
 static void report_interrupted(struct run_diagnosis *live, const struct diagnosis_view *view)
 {
 	const struct report *context = live->context;

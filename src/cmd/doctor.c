@@ -33,7 +33,7 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
-/* Lines as `nest doctor --json` writes them; blank ones are passed over. */
+/* Lines as `nest doctor --json` writes them; empty ones are skipped. */
 static int read_lines(const char *text, struct check_list *list, struct why *why)
 {
 	unsigned number = 0;

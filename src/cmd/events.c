@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest events: the catalogue, and what this kernel gives. */
+/* nest events: the catalogue, and what is available on this kernel. */
 #include <string.h>
 
 #include "base/text.h"
@@ -51,7 +51,7 @@ static const struct field row_fields[] = {
 };
 RECORD_TYPE(event_row_type, "event_row", struct event_row, row_fields, "an event of the catalogue");
 
-/* A word that names no event is a mistake, not an empty table. */
+/* An unknown event is an error, not an empty table. */
 static int check_names(const struct config *config)
 {
 	for (size_t i = 0; i < config->names.count; i++) {

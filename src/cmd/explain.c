@@ -196,7 +196,7 @@ static int write_page(const char *dir, const struct knowledge *knowledge, const 
 	return files_write(dir, name, &text, why);
 }
 
-/* The directory and those above it are made where they are missing. */
+/* Missing directories are created. */
 static int write_pages(const char *dir, const struct knowledge *knowledge)
 {
 	_cleanup_buf_ struct buf index = BUF_INIT((size_t)1 << 20);
@@ -214,7 +214,7 @@ static int write_pages(const char *dir, const struct knowledge *knowledge)
 
 /* --- the command --- */
 
-/* Everything that has the name; false when nothing has. */
+/* Everything of that name; false if there is nothing. */
 static bool explain_all(struct tree *tree, const struct knowledge *knowledge, const char *name)
 {
 	const struct cause *cause = knowledge_find_cause(knowledge, name);
@@ -262,7 +262,7 @@ static int explain(const struct config *config, const struct knowledge *knowledg
 	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
 }
 
-/* Asked for nothing: what may be blamed, by layer, in the order of the stack. */
+/* Without a name: all causes by layer, in the order of the stack. */
 static int list_causes(const struct knowledge *knowledge)
 {
 	_cleanup_(tree_freep) struct tree *tree = tree_new();

@@ -91,7 +91,7 @@ static int report_graph(struct run_diagnosis *live, const struct diagnosis_view 
 	return 0;
 }
 
-/* The modules of the last window, as they lean on each other. */
+/* The modules of the last window, with their dependencies. */
 static int export_dot(const struct config *config)
 {
 	struct diagnosis_options options_of = {.input = {.file = config->file, .from = config->from, .to = config->to}};

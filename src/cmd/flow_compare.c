@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest flow compare: where two groups of sessions part. */
+/* nest flow compare: where two groups of sessions differ. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -8,6 +8,7 @@
 #include "run/command.h"
 #include "run/flow_view.h"
 #include "run/output_exit.h"
+#include "view/format.h"
 #include "view/output.h"
 
 struct config {
@@ -35,6 +36,9 @@ static const struct option_spec options[] = {
 		   "another trace, or numbers of two sessions"),
 	OPTION_END,
 };
+
+/* Bad sessions that are named in text. */
+#define MEMBERS_SHOWN 5
 
 /* Everything that a comparison holds on to. */
 struct subject {
@@ -88,11 +92,9 @@ static int label(const struct config *config, struct flow_sessions *sessions, ui
 	} else {
 		r = compare_find_outliers(sessions, group_of, ret_outlier, &why);
 	}
-	if (r == -ENODATA && !(config->what.count || config->good || config->bad)) {
-		log_info("%s", why.text);
-		memset(group_of, 0, sessions->list.count);
+	/* The answer says what was compared. */
+	if (r == -ENODATA && !(config->what.count || config->good || config->bad))
 		return EXIT_DONE;
-	}
 	return r == 0 ? EXIT_DONE : command_fail(EXIT_USAGE, "flow compare: %s", why.text);
 }
 
@@ -110,32 +112,68 @@ static int compare_in_trace(const struct config *config, struct subject *s)
 	return EXIT_DONE;
 }
 
-static void show_text(const struct comparison *c, struct out *out)
+/* The bad sessions by peer and time, and how to look at one. */
+static void show_members(const struct config *config, const struct subject *s, struct out *out)
 {
+	const struct flow_sessions *sessions = s->sessions[1] ? s->sessions[1] : s->sessions[0];
+	const struct compared_group *bad = &s->comparison->group[1];
+	const struct compared_member *members = bad->members.items;
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i < bad->members.count && i < MEMBERS_SHOWN; i++) {
+		struct flow_session session = flow_session_at(sessions, members[i].session - 1);
+		struct endpoint peer = {.addr = session.raddr, .port = session.rport};
+
+		first = first ? first : session.session;
+		buf_add_format(&out->pending, "%s %u", i ? "," : "bad sessions:", session.session);
+		buf_add_text(&out->pending, " (");
+		if (session.rport) {
+			addr_format_endpoint(&peer, &out->pending);
+			buf_add_char(&out->pending, ' ');
+		}
+		format_add_time(&out->pending, session.start_ns);
+		buf_add_text(&out->pending, ")");
+	}
+	if (!first)
+		return;
+	if (bad->members.count > MEMBERS_SHOWN)
+		buf_add_format(&out->pending, ", ... (%u; --json lists them)", bad->sessions);
+	out_end_line(out);
+	buf_add_format(&out->pending, "next: nest flow diagram %s --session %u",
+		       s->sessions[1] ? config->what.items[0] : config->trace, first);
+	out_end_line(out);
+}
+
+static void show_text(const struct config *config, const struct subject *s, struct out *out)
+{
+	const struct comparison *c = s->comparison;
 	const struct divergence *d = c->divergence.items;
 
 	buf_add_format(&out->pending, "%s%s%s", out_style_on(out, OUT_BOLD), c->answer, out_style_off(out, OUT_BOLD));
 	out_end_line(out);
-	if (c->how) {
+	if (c->how && c->divergence.count) {
 		buf_add_format(&out->pending, "bad: %s", c->how);
 		out_end_line(out);
 	}
 	if (c->divergence.count) {
 		const struct divergence_frame *path = d->path.items;
 
-		buf_add_text(&out->pending, "way:");
+		buf_add_text(&out->pending, "path:");
 		for (uint32_t i = 0; i < d->path.count; i++)
 			buf_add_format(&out->pending, "%s %s", i ? " >" : "", path[i].function);
 		out_end_line(out);
 	}
+	if (c->divergence.count)
+		show_members(config, s, out);
 	if (c->others.count) {
 		buf_add_text(&out->pending, "\nAlso different:");
 		out_end_line(out);
 	}
 }
 
-static int show(const struct config *config, const struct comparison *c)
+static int show(const struct config *config, const struct subject *s)
 {
+	const struct comparison *c = s->comparison;
 	bool text = !config->output.json && !config->output.csv && !config->output.format && !config->output.show.count;
 	struct shape shape = SHAPE_OF(text ? &divergence_type : &comparison_type);
 	struct output *output;
@@ -148,7 +186,7 @@ static int show(const struct config *config, const struct comparison *c)
 	if (text) {
 		const struct divergence *others = c->others.items;
 
-		show_text(c, output_out(output));
+		show_text(config, s, output_out(output));
 		for (uint32_t i = 0; i < c->others.count; i++)
 			(void)output_record(output, &RECORD_OF(&others[i]));
 	} else {
@@ -179,7 +217,7 @@ static int run(const void *data)
 	if (r == EXIT_DONE)
 		r = config->what.count == 1 ? compare_two_traces(config, &s) : compare_in_trace(config, &s);
 	if (r == EXIT_DONE)
-		r = show(config, s.comparison);
+		r = show(config, &s);
 	if (s.trace[0] && r == EXIT_DONE)
 		flow_view_close(s.trace[0]);
 	return r;
@@ -200,10 +238,13 @@ static const char *const examples[] = {
 static const struct command compare_command = {
 	.name = "flow compare",
 	.summary = "where two groups of sessions differ",
-	.description = "Structure first: calls made in the sessions of one group but not of the other. Then time: the "
-		       "function that takes the additional time, including the time between the calls of a session. "
-		       "Variation within a group is noise and not shown.\n\nWithout --good, --bad, sessions or a "
-		       "second trace, sessions with unusual shape and duration are compared with the rest.",
+	.description =
+		"Structure first: calls made in the sessions of one group but not of the other. Then time: the "
+		"function that takes the additional time, including the time between the calls of a session. "
+		"What varies among good sessions is noise and not shown.\n\nWithout --good, --bad, sessions or a "
+		"second trace, few sessions that take longer than the rest are searched: in the program's own "
+		"time, or waiting for their client in the middle of a request or an answer. An idle client is "
+		"no difference. Sessions that only make other calls are mentioned.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

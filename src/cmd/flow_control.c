@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest flow start and nest flow stop: a recording that runs is resumed or paused from outside. */
+/* nest flow start, nest flow stop: resume and pause a running recording from outside. */
 #include <errno.h>
 
 #include "base/buf.h"
@@ -71,7 +71,7 @@ COMMAND(start_command);
 
 static const struct command stop_command = {
 	.name = "flow stop",
-	.summary = "pause a recording while the program runs on",
+	.summary = "pause a recording; the program continues",
 	.description = "Pauses all processes of the recording at once. The pause is marked in the trace; its events do "
 		       "not count as lost.",
 	.options = options,

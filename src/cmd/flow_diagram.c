@@ -27,7 +27,7 @@ struct config {
 	struct coarsen_options coarsen;
 };
 
-/* Neither -F nor the name of the output file has said yet. */
+/* Known neither from -F nor from the name of the output file. */
 #define FORMAT_UNSET UINT_MAX
 /* A page holds everything; it starts folded. */
 #define PAGE_ITEMS 400000
@@ -39,8 +39,8 @@ static const struct option_spec options[] = {
 	OPTION(struct config, format, CHOICE, "format", 'F', "NAME",
 	       "output format; default: from the name of -o (.svg, .html, .mmd, .puml), else text",
 	       .choices = sequence_format_names),
-	OPTION(struct config, lines, CHOICE, "lines", 0, "WHAT",
-	       "one life line per function (default), module or thread", .choices = session_diagram_line_names),
+	OPTION(struct config, lines, CHOICE, "lines", 0, "WHAT", "what a life line stands for (default functions)",
+	       .choices = session_diagram_line_names),
 	OPTION(struct config, max_lines, UINT, "max-lines", 0, "N",
 	       "fold calls beyond N life lines (default 16, 200 on a page)", .min = 1, .max = 1000),
 	OPTION(struct config, divergence, FLAG, "divergence", 0, NULL,

@@ -209,7 +209,7 @@ static int by_functions(const void *a, const void *b)
 	return one->to < other->to ? -1 : one->to > other->to;
 }
 
-/* Functions and who calls whom, whatever the way there. */
+/* Functions and their callers, whatever the call path. */
 static void export_dot(struct exporter *e, const struct profile *profile)
 {
 	VEC(struct edge) edges = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest flow import: traces of other programs, and text, become a trace of ours. */
+/* nest flow import: converts traces of other tracers, and text. */
 #include <errno.h>
 
 #include "base/buf.h"

@@ -8,7 +8,7 @@
 #include "run/command.h"
 #include "run/run_flow.h"
 
-/* Where a summary has times if nothing else is said: servers have their handlers so deep. */
+/* Default depth up to which a summary has times: handlers of servers are that deep. */
 #define SUMMARY_DEPTH 6
 
 struct config {

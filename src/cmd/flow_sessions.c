@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest flow sessions: a trace taken apart into the sessions that the program served. */
+/* nest flow sessions: a trace split into the sessions that the program served. */
 #include "run/command.h"
 #include "run/flow_view.h"
 #include "run/output_exit.h"
@@ -9,6 +9,7 @@ struct config {
 	const char *trace;
 	bool classes;
 	bool rest;
+	bool others;
 	struct split_options split;
 	struct output_options output;
 };
@@ -16,6 +17,8 @@ struct config {
 static const struct option_spec options[] = {
 	OPTION(struct config, classes, FLAG, "classes", 0, NULL, "list the classes instead of the sessions"),
 	OPTION(struct config, rest, FLAG, "rest", 0, NULL, "list calls of no session: start-up, timers"),
+	OPTION(struct config, others, FLAG, "others", 0, NULL,
+	       "list the sockets that are no session: outgoing, listening, internal"),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
 	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to split", .required = true),
@@ -67,6 +70,39 @@ static const struct field rest_fields[] = {
 };
 static RECORD_TYPE(rest_type, "flow_rest", struct rest_row, rest_fields,
 		   "calls of a function trace that belong to no session");
+
+/* --- sockets that are no client's --- */
+
+struct other_row {
+	uint32_t socket;
+	uint8_t role; /* enum demux_role */
+	struct addr laddr, raddr;
+	uint16_t lport, rport;
+	uint64_t cookie;
+	uint32_t session;
+};
+
+static const struct enum_name role_items[] = {
+	{DEMUX_OTHER, "internal", "datagram socket, socketpair: a channel of the program's own"},
+	{DEMUX_SERVED, "client", "accepted, or older than the recording"},
+	{DEMUX_MADE, "outgoing", "connection that the program made"},
+	{DEMUX_LISTENING, "listener", "listening socket"},
+};
+static struct enum_names role_names = {.items = role_items, .count = ARRAY_SIZE(role_items)};
+
+static const struct field other_fields[] = {
+	FIELD(struct other_row, socket, ID, "number in the trace"),
+	FIELD(struct other_row, role, ENUM, "what it is", .names = &role_names),
+	FIELD(struct other_row, laddr, ADDR, "local address"),
+	FIELD(struct other_row, lport, ID, "local port", .zero_is_unknown = true),
+	FIELD(struct other_row, raddr, ADDR, "remote address"),
+	FIELD(struct other_row, rport, ID, "remote port", .zero_is_unknown = true),
+	FIELD(struct other_row, cookie, ID, "socket cookie", .zero_is_unknown = true, .hidden = true),
+	FIELD(struct other_row, session, ID, "session that an outgoing connection was last used for",
+	      .zero_is_unknown = true),
+};
+static RECORD_TYPE(other_type, "flow_other", struct other_row, other_fields,
+		   "a socket of a function trace that is no session");
 
 /* Of a summary: how many each one stands for comes first. */
 static const struct output_column summary_columns[] = {
@@ -141,12 +177,38 @@ static void show_rest(const struct flow_sessions *s, struct output *output)
 	}
 }
 
+static void show_others(const struct flow_sessions *s, struct output *output)
+{
+	for (size_t i = 0; i < s->demux->sockets.count; i++) {
+		const struct demux_socket *socket = &s->demux->sockets.items[i];
+		const struct demux_socket *owner = &s->demux->sockets.items[socket->owner];
+		struct endpoint local = demux_local(s->demux, socket), remote = demux_remote(s->demux, socket);
+		uint32_t index = owner->session == DEMUX_NONE ? DEMUX_NONE : flow_sessions_find(s, owner->session);
+		struct other_row row = {
+			.socket = socket->socket,
+			.role = socket->role,
+			.laddr = local.addr,
+			.raddr = remote.addr,
+			.lport = local.port,
+			.rport = remote.port,
+			.cookie = socket->cookie,
+			.session = owner != socket && index != DEMUX_NONE ? index + 1 : 0,
+		};
+
+		if (socket->role != DEMUX_SERVED)
+			(void)output_record(output, &RECORD_OF(&row));
+	}
+}
+
 static int run(const void *data)
 {
 	const struct config *config = data;
 	_cleanup_(flow_sessions_freep) struct flow_sessions *sessions = NULL;
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
-	struct shape shape = SHAPE_OF(config->classes ? &class_type : config->rest ? &rest_type : &flow_session_type);
+	struct shape shape = SHAPE_OF(config->classes  ? &class_type
+				      : config->rest   ? &rest_type
+				      : config->others ? &other_type
+						       : &flow_session_type);
 	struct output *output;
 	struct why why = {};
 	const struct output_column *columns = NULL;
@@ -155,14 +217,17 @@ static int run(const void *data)
 	r = flow_view_open(config->trace, &config->split, &trace, &sessions);
 	if (r != EXIT_DONE)
 		return r;
-	if (!config->classes && !config->rest)
+	if (!config->classes && !config->rest && !config->others)
 		columns = trace->summarised                      ? summary_columns
 			  : sessions->demux->by == DEMUX_REQUEST ? request_columns
 								 : NULL;
 	r = output_open_columns(&config->output, &shape, columns, &output, &why);
 	if (r < 0)
 		return output_refused("flow sessions", r, &why);
-	(config->classes ? show_classes : config->rest ? show_rest : show_sessions)(sessions, output);
+	(config->classes  ? show_classes
+	 : config->rest   ? show_rest
+	 : config->others ? show_others
+			  : show_sessions)(sessions, output);
 	r = output_exit_code("flow sessions", output_close(output));
 	log_info("%llu sessions in %zu classes; of %llu calls, %llu belong to no session and %llu are %s",
 		 (unsigned long long)session_count(sessions), sessions->classes.count,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest flow summary: what sessions do, with everything that repeats written once. */
+/* nest flow summary: call sequences of sessions, with repetitions folded. */
 #include <errno.h>
 
 #include "base/out.h"
@@ -28,7 +28,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, session, UINT, "session", 's', "N", "limit to this session", .min = 1, .max = UINT32_MAX),
 	OPTION(struct config, class, UINT, "class", 'c', "N", "limit to this class", .min = 1, .max = UINT32_MAX),
 	OPTION(struct config, algorithm, CHOICE, "algorithm", 0, "NAME",
-	       "how to find repetitions: linear (default), window (one size), search (all sizes)",
+	       "how to find repetitions (default linear; window: one size, search: all sizes)",
 	       .choices = fold_algorithm_names),
 	OPTION(struct config, window, UINT, "window", 0, "N", "size of the (largest) window in calls", .min = 1,
 	       .max = 100000),

@@ -24,18 +24,24 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
-/* Names alone, a line a layer. */
+#define WIDTH 80
+
+/* Names only, by layer. */
 static void add_tools(struct buf *out)
 {
 	_cleanup_free_ const struct tool **tools = NULL;
 	const char *layer = "";
-	size_t count;
+	size_t count, line = out->len;
 
 	tools = tool_list(&count);
 	for (size_t i = 0; i < count; i++) {
-		if (strcmp(layer, tools[i]->layer) != 0) {
-			layer = tools[i]->layer;
-			buf_add_format(out, "%s  %-14s", i ? "\n" : "", layer);
+		bool other = strcmp(layer, tools[i]->layer) != 0;
+
+		layer = tools[i]->layer;
+		if (other || out->len - line + 1 + strlen(tools[i]->name) > WIDTH) {
+			buf_add_text(out, i ? "\n" : "");
+			line = out->len;
+			buf_add_format(out, "  %-14s", other ? layer : "");
 		}
 		buf_add_format(out, " %s", tools[i]->name);
 	}
@@ -54,9 +60,9 @@ static void add_overview(struct buf *out)
 			buf_add_format(out, "  %-14s %s\n", commands[i]->name, commands[i]->summary);
 	buf_add_text(out, "\nTools, each a command (nest tools):\n");
 	add_tools(out);
-	buf_add_text(out, "\nSnapshots (diagnose, watch, sockets, links ...) are of the network namespace\n"
-			  "nest runs in, with -p of the process's; events (tools, trace, path) are of all\n"
-			  "namespaces. -N NETNS selects one, -N all every one.\n");
+	buf_add_text(out, "\nNetwork namespaces: snapshots (diagnose, watch, sockets, links ...) cover the\n"
+			  "one nest runs in, or with -p that of the process; events (tools, trace, path)\n"
+			  "come from all. -N NETNS selects one, -N all selects all.\n");
 	buf_add_text(out, "\nnest COMMAND --help explains one. Exit codes: 0 done, 1 findings (--fail-on),\n"
 			  "2 usage, 3 cannot observe, 4 loss above --max-loss, 5 input or output failed,\n"
 			  "128+n ended by signal n.\n");

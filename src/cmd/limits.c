@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest limits: what can run out, and how much of it is left. */
+/* nest limits: limits and their use. */
 #include "run/look.h"
 #include "snapshot/proc/host_limit.h"
 

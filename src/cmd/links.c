@@ -27,7 +27,7 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
-/* What an interface did between two looks: a second part beside its record. */
+/* The change of an interface between two samples: a second part beside its record. */
 struct link_move {
 	double rx_rate, tx_rate;
 	double rx_packet_rate, tx_packet_rate;

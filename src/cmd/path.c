@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest path: where inside this host packets spend their time. */
+/* nest path: latency of packets inside this host, by stage. */
 #include "run/command.h"
 #include "run/path_show.h"
 #include "run/run_events.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest record: keeps what is seen in a file, as a whole, as a moving window, or around findings only. */
+/* nest record: records to a file: everything, a moving window, or the time around findings. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -77,7 +77,7 @@ struct recorder {
 
 /* --- the moving window --- */
 
-/* A little at first, more when that does not do. The last seconds stay, however large they are. */
+/* Deletes a little first, then more. The last seconds stay, whatever their size. */
 static int keep_size(struct recorder *recorder, uint64_t now_ns)
 {
 	static const unsigned parts[] = {10, 4, 2, 2};
@@ -189,7 +189,7 @@ static int make_plan(struct trace_plan *plan, struct why *why)
 	return 0;
 }
 
-/* An option that changes nothing would be taken for one that did: as if only this process had been recorded. */
+/* An option without effect would mislead: as if only this process had been recorded. */
 static int check_no_events(const struct config *config, struct why *why)
 {
 	const struct trace_options *events = &config->events;

@@ -37,7 +37,7 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
-/* Times of a capture have a date: it does not say where it was made, nor when the day began there. */
+/* Times of a capture need a date: the file has neither time zone nor day. */
 static int make_of_capture(const struct input_options *input, struct report **ret_report, struct why *why)
 {
 	struct time_range range = {.to_ns = UINT64_MAX};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest routes: the routing tables, the ways to the addresses in use, the neighbours. */
+/* nest routes: routing tables, routes to the addresses in use, neighbours. */
 #include "run/look.h"
 #include "snapshot/netlink/neighbour.h"
 #include "snapshot/netlink/route.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest rules: what the diagnosis knows, and what it measures. */
+/* nest rules: the rules of the diagnosis, and its measures. */
 #include "diagnose/rules/knowledge.h"
 #include "run/command.h"
 #include "run/output_exit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest snapshot: marks a moment in the recordings that are going on. */
+/* nest snapshot: marks a moment in the running recordings. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static int read_proc(uint64_t pid, const char *name, struct buf *text)
 	return buf_read_file(text, path);
 }
 
-/* A process that does not wait for the signal would die of it. */
+/* The signal would kill a process that does not handle it. */
 static bool waits_for_signal(uint64_t pid)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(64 << 10);
@@ -62,7 +62,7 @@ struct marks {
 	int error;
 };
 
-/* One that cannot be reached does not spare the others. */
+/* A recorder that cannot be signalled does not stop the others. */
 static int mark_one(uint64_t pid, void *context)
 {
 	struct marks *marks = context;
@@ -91,7 +91,7 @@ static int run(const void *data)
 
 static const struct command snapshot_command = {
 	.name = "snapshot",
-	.summary = "mark of this moment in all running recordings",
+	.summary = "mark in all running recordings",
 	.description = "The mark is a row of the table mark, and a line of nest report. A recorder with --on-finding "
 		       "also keeps the time around the mark.",
 	.options = options,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest sockets: sockets of every family with queues and owner; with --json or -w all that the kernel tells. */
+/* nest sockets: sockets of every family with queues and owner; with --json or -w all that the kernel reports. */
 #include <limits.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -267,7 +267,7 @@ static const struct peer *find_peer(const struct tables *tables, uint32_t peer, 
 	return &room->peer;
 }
 
-/* Ports of 32 bits, because vsock has such. */
+/* 32 bits, because of vsock. */
 static bool has_port(const struct port_list *ports, uint32_t local, uint32_t remote)
 {
 	for (size_t i = 0; i < ports->count; i++)
@@ -450,7 +450,7 @@ static uint64_t show(const struct snapshot *snapshot, struct output *output, voi
 	return shown;
 }
 
-/* --- what to look at --- */
+/* --- selection --- */
 
 #define TYPES_MAX (OTHER_SOCKETS + 8)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest sql: asks a recording in SQL, read-only. */
+/* nest sql: SQL queries of a recording, read-only. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "store/views.h"
 #include "view/output.h"
 
-/* Rows that are looked at to find out what a column holds. */
+/* Rows inspected to find the type of a column. */
 #define LOOK_ROWS   100000
 #define COLUMNS_MAX 1000
 
@@ -32,7 +32,7 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
-/* A result as a record: every column takes eight bytes, and what they are follows from what is in it. */
+/* A result as a record: every column has eight bytes, its type is that of its values. */
 struct result {
 	struct recording *recording;
 	sqlite3_stmt *statement;
@@ -96,7 +96,7 @@ static int look_at_rows(struct result *result, struct why *why)
 	return 0;
 }
 
-/* A column that is a field as it stands is shown as the field is. */
+/* An unchanged field is shown as the field is. */
 static const struct field *origin_of(const struct result *result, int number)
 {
 	const char *table = sqlite3_column_table_name(result->statement, number),

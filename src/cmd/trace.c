@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest trace: any event, with any filter, shown or added up. */
+/* nest trace: any event, with any filter, printed or aggregated. */
 #include <errno.h>
 #include <string.h>
 

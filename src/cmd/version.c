@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest version (and nest --version): which nest this is. */
+/* nest version (and nest --version). */
 #include "run/command.h"
 
 static int run(const void *config _unused_)

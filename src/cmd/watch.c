@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest watch: stays, and prints when a stall begins, changes culprit, ends. */
+/* nest watch: reports stalls as they start, change cause, and end. */
 #include "diagnose/infer/stall_log.h"
 #include "run/command.h"
 #include "run/run_diagnosis.h"
@@ -46,7 +46,7 @@ static void closing(struct run_diagnosis *live, struct buf *more)
 	size_t count = stall_log_count(live->context);
 
 	if (count > 0)
-		buf_add_format(more, "%zu %s still going on", count, count == 1 ? "stall is" : "stalls are");
+		buf_add_format(more, "%zu ongoing stall%s", count, count == 1 ? "" : "s");
 }
 
 static int run(const void *data)
@@ -81,7 +81,7 @@ static const char *const examples[] = {
 
 static const struct command watch_command = {
 	.name = "watch",
-	.summary = "report of stalls as they start, change cause, and end",
+	.summary = "stalls as they start, change cause, and end",
 	.description =
 		"One line when a stall starts, one when its culprit changes, one with its duration when it ends. A "
 		"stall has ended when two consecutive windows do not show it; its end is when it was last seen.",

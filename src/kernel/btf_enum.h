@@ -6,6 +6,6 @@
 
 /*
  * Fills names from an enum, each without the prefix; called from the load function of a struct enum_names. Without BTF
- * there are no names and numbers are shown. The first call takes about 20 ms.
+ * there are no names and numbers are shown.
  */
 void btf_enum_load(struct enum_names *names, const char *enumeration, const char *prefix);

@@ -280,21 +280,29 @@ static struct bpf_insn *insn_at(const struct lean *lean, unsigned section, uint6
 	return (struct bpf_insn *)((char *)section_data(lean, section) + offset);
 }
 
-/* Collects called kernel functions; kernel variables are not supported. */
+/* The kind of kernel symbol that an instruction refers to: a function by a call, a variable by its address. */
+static uint32_t kind_of_extern(const struct bpf_insn *insn)
+{
+	if (insn->code == (BPF_JMP | BPF_CALL))
+		return BTF_KIND_FUNC;
+	return insn->code == (BPF_LD | BPF_DW | BPF_IMM) ? BTF_KIND_VAR : BTF_KIND_UNKN;
+}
+
 static int note_externs(struct lean *lean, unsigned section)
 {
 	const Elf64_Rel *relocations = section_data(lean, section);
 
 	for (size_t i = 0; i < lean->elf.sections[section].sh_size / sizeof(*relocations); i++) {
 		const Elf64_Sym *symbol = symbol_of(lean, &relocations[i]);
+		uint32_t kind;
 
 		if (!is_extern(symbol))
 			continue;
-		if (insn_at(lean, lean->elf.sections[section].sh_info, relocations[i].r_offset)->code !=
-		    (BPF_JMP | BPF_CALL))
+		kind = kind_of_extern(insn_at(lean, lean->elf.sections[section].sh_info, relocations[i].r_offset));
+		if (kind == BTF_KIND_UNKN)
 			return -ENOTSUP;
-		/* The call of a missing weak function is never reached. */
-		ask_number(lean, (struct types_number){.kind = BTF_KIND_FUNC,
+		/* The call of a missing weak function is never reached; the address of a missing weak variable is 0. */
+		ask_number(lean, (struct types_number){.kind = kind,
 						       .name = lean->elf.symbol_names + symbol->st_name,
 						       .optional = ELF64_ST_BIND(symbol->st_info) == STB_WEAK});
 	}
@@ -334,6 +342,16 @@ static int answer_relocation(struct lean *lean, unsigned section, struct relocat
 	return 1;
 }
 
+static void answer_extern(struct bpf_insn *insn, uint32_t kind, uint32_t number)
+{
+	if (kind == BTF_KIND_FUNC)
+		insn->src_reg = BPF_PSEUDO_KFUNC_CALL;
+	else
+		insn->src_reg = number ? BPF_PSEUDO_BTF_ID : 0;
+	insn->off = 0;
+	insn->imm = (int32_t)number;
+}
+
 static void answer_externs(struct lean *lean, Elf64_Shdr *section)
 {
 	Elf64_Rel *relocations = (void *)(lean->elf.data + section->sh_offset);
@@ -342,14 +360,12 @@ static void answer_externs(struct lean *lean, Elf64_Shdr *section)
 	for (size_t i = 0; i < section->sh_size / sizeof(*relocations); i++) {
 		const Elf64_Sym *symbol = symbol_of(lean, &relocations[i]);
 		struct bpf_insn *insn = insn_at(lean, section->sh_info, relocations[i].r_offset);
+		uint32_t kind = kind_of_extern(insn);
 
-		if (!is_extern(symbol)) {
+		if (is_extern(symbol))
+			answer_extern(insn, kind, number_of(lean, kind, lean->elf.symbol_names + symbol->st_name));
+		else
 			relocations[kept++] = relocations[i];
-			continue;
-		}
-		insn->src_reg = BPF_PSEUDO_KFUNC_CALL;
-		insn->off = 0;
-		insn->imm = (int32_t)number_of(lean, BTF_KIND_FUNC, lean->elf.symbol_names + symbol->st_name);
 	}
 	section->sh_size = kept * sizeof(*relocations);
 }

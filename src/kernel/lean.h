@@ -10,6 +10,6 @@
 
 /*
  * Changes the object, a copy made by slim_copy, and returns the file of types. Negative: the object is unchanged and
- * libbpf must read the kernel's BTF: a program uses a kernel variable, or a symbol is in a module.
+ * libbpf must read the kernel's BTF: a symbol is in a module.
  */
 int lean_make(void *object, int *ret_types_fd) _must_check_;

@@ -178,6 +178,11 @@ struct cred {
 	kuid_t uid;
 };
 
+/* Total time of a task on a CPU. */
+struct sched_entity {
+	u64 sum_exec_runtime;
+};
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -186,6 +191,7 @@ struct task_struct {
 	int tgid;
 	struct task_struct *group_leader;
 	int on_rq;
+	struct sched_entity se;
 	char comm[16];
 	const struct cred *cred;
 	struct files_struct *files;
@@ -214,6 +220,7 @@ struct task_struct___group {
 
 /* Total scheduling delay of a task. */
 struct sched_info {
+	unsigned long pcount;
 	unsigned long long run_delay;
 	unsigned long long last_queued;
 };
@@ -358,9 +365,15 @@ struct tcp_congestion_ops {
 	char name[16];
 };
 
+/* A bound port. fastreuse is negative if connect() chose it: tcp.exchange. */
+struct inet_bind_bucket {
+	signed char fastreuse;
+};
+
 /* Reason of a retransmission (icsk_ca_state, icsk_pending), and the pending timer. */
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
+	struct inet_bind_bucket *icsk_bind_hash;
 	struct request_sock_queue icsk_accept_queue;
 	__u32 icsk_rto;
 	const struct tcp_congestion_ops *icsk_ca_ops;
@@ -372,6 +385,7 @@ struct inet_connection_sock {
 	struct {
 		__u8 pending;
 		__u8 quick;
+		__u32 lrcvtime;
 		__u16 rcv_mss;
 	} icsk_ack;
 };
@@ -420,6 +434,9 @@ struct tcp_sock {
 	u32 snd_sml;
 	u64 tcp_wstamp_ns;
 	u64 tcp_clock_cache;
+	u64 tcp_mstamp;
+	u64 first_tx_mstamp;
+	u64 delivered_mstamp;
 	u32 lsndtime;
 	u8 ecn_flags;
 	u8 nonagle : 4;
@@ -484,6 +501,11 @@ struct tcp_skb_cb {
 			u16 tcp_gso_segs;
 		};
 	};
+};
+
+/* 16 bits since 6.15: the relocation widens the access. */
+struct tcp_skb_cb___flags {
+	__u8 tcp_flags;
 };
 
 /* Interfaces and their queues: dev.*, qdisc.*, napi.poll. */

@@ -38,7 +38,7 @@ struct value {
  * stack, an owner). The shape lists the types, the record points at the data; the fields of an absent part (NULL) are
  * unknown.
  */
-#define RECORD_PARTS_MAX 8
+#define RECORD_PARTS_MAX 16
 
 /* Another name of a field: a column heading. */
 struct field_alias {

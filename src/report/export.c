@@ -264,7 +264,8 @@ int export_csv(const struct export_request *request, struct out *out, struct why
 
 	if (!request->table || !recording_has(request->recording, request->table) ||
 	    !find_shape(request->table, &lines.shape))
-		return why_set(why, -EINVAL, "--to csv needs --table TABLE (nest sql FILE --schema lists the tables)");
+		return why_set(why, -EINVAL,
+			       "--format csv needs --table TABLE (nest sql FILE --schema lists the tables)");
 	comma = recording_has_states(request->recording, request->table);
 	buf_add_text(&out->pending, comma ? "first,last" : "");
 	while (shape_next(&lines.shape, &at)) {

@@ -18,13 +18,13 @@ struct child {
 		.gate_fd = -1, .ended_fd = -1, .error_fd = -1                                                          \
 	}
 
-/* The process is there and waits. */
+/* The process exists and waits. */
 int child_prepare(struct child *child, const struct command_line *command, struct why *why) _must_check_;
 /* It runs; on_end is called when it has ended. */
 int child_start(struct child *child, struct loop *loop, loop_fd_fn *on_end, void *context) _must_check_;
 /* After its end: 0, or a negative errno when it could not be run, already reported. */
 int child_error(const struct child *child) _must_check_;
-/* Ends it when it has not been started yet; else leaves it alone. */
+/* Kills it if it has not been started; otherwise it continues. */
 void child_done(struct child *child);
 
 /* Calls follow for a process and the children that it has already, until it returns an error. */

@@ -129,7 +129,7 @@ static int print_help(const struct command *command)
 	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
 }
 
-/* Takes -v and --verbose out of the words before --: they mean the same for every command. Returns how many stay. */
+/* Removes -v and --verbose before --: they mean the same for every command. Returns the number of words left. */
 static int take_verbose(int argc, char **argv)
 {
 	int kept = 0, i = 0;

@@ -8,8 +8,8 @@
 #include "run/run.h"
 
 const struct option_spec split_option_table[] = {
-	OPTION(struct split_options, by, CHOICE, "by", 0, "WHAT",
-	       "what a session is: connection (default), request or thread", .choices = demux_by_names),
+	OPTION(struct split_options, by, CHOICE, "by", 0, "WHAT", "what a session is (default connection)",
+	       .choices = demux_by_names),
 	OPTION(struct split_options, at, TEXT, "at", 0, "EXPR",
 	       "start a session at each call for which this is true (function, module, caller, after, depth, tid, "
 	       "comm, arg0 ... arg3)"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the commands that analyse a trace share: opening it, taking it apart into sessions, and saying what was lost. */
+/* Shared by the commands that analyse a trace: opening it, splitting it into sessions, reporting losses. */
 #pragma once
 
 #include "base/option.h"
@@ -23,7 +23,7 @@ int flow_view_choose(const struct flow_sessions *sessions, const char *what, uin
 		     struct why *why) _must_check_;
 /* coarsen_init; says so when --only leaves nothing. */
 void flow_view_coarsen(struct coarsen *coarsen, const struct coarsen_options *options, struct flow_sessions *sessions);
-/* What could be done, if there are no sessions. */
+/* What to try if there are no sessions. */
 void flow_view_report_none(const struct flow_sessions *sessions);
 /* For what shows single calls: in a summary they stand for all of their kind. */
 void flow_view_say_summary(const struct flow_trace *trace);

@@ -8,7 +8,7 @@ void live_warn_hidden(const struct live *live)
 	uint64_t ns = live_hidden_ns(live);
 
 	if (ns)
-		log_warn("blind for %.1f ms: this kernel does not run BPF programs while pid 1 is on the CPU (nest "
+		log_warn("blind for %.3g ms: this kernel does not run BPF programs while pid 1 is on the CPU (nest "
 			 "doctor)",
 			 (double)ns / (double)NSEC_PER_MSEC);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the commands that show tables of a snapshot have in common: where to look, how often, and what is shown. */
+/* Shared by the commands that show tables of a snapshot: namespaces, interval, output. */
 #pragma once
 
 #include "run/command.h"

@@ -9,6 +9,8 @@
 
 int output_refused(const char *command, int result, const struct why *why)
 {
+	if (result == -ECANCELED)
+		return EXIT_DONE;
 	log_error("%s: %s", command, why->text);
 	return result == -EINVAL ? EXIT_USAGE : EXIT_IO;
 }

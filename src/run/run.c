@@ -232,25 +232,30 @@ static int check_options(struct run *run)
 
 static int refuse(const struct run *run, int r, int code)
 {
+	/* --show help: the list was all. */
+	if (r == -ECANCELED)
+		return EXIT_DONE;
 	return r == -EINVAL ? run_refuse(run->options.name, &run->why) : fail(run, r, r == -ENOENT ? EXIT_USAGE : code);
 }
 
-/* An exit code; whatever is wrong has been said. */
-static int prepare(struct run *run)
+/* False with an exit code if there is nothing to run; whatever is wrong has been said. */
+static bool prepare(struct run *run, int *ret_code)
 {
-	int r = check_options(run);
+	int r = check_options(run), code = EXIT_USAGE;
 
-	if (r < 0)
-		return refuse(run, r, EXIT_USAGE);
+	if (r == 0)
+		code = EXIT_CANNOT_OBSERVE;
 	vec_each(&run->sources, source)
 		if (r == 0)
 			r = call(*source, prepare, run);
-	if (r < 0)
-		return refuse(run, r, EXIT_CANNOT_OBSERVE);
+	if (r == 0)
+		code = EXIT_IO;
 	vec_each(&run->sinks, sink)
 		if (r == 0)
 			r = call(*sink, prepare, run);
-	return r < 0 ? refuse(run, r, EXIT_IO) : EXIT_DONE;
+	if (r < 0)
+		*ret_code = refuse(run, r, code);
+	return r == 0;
 }
 
 /* --- live --------------------------------------------------------------------------------------------------------- */
@@ -459,6 +464,9 @@ static int code_of_error(const struct run *run)
 	const struct run_options *options = &run->options;
 	bool files = options->input.file || options->save || (options->writes_a_file && run->began);
 
+	/* recording_check_interface */
+	if (run->recording && run->result == -ENODEV)
+		return fail(run, run->result, EXIT_USAGE);
 	return fail(run, run->result, files ? EXIT_IO : EXIT_CANNOT_OBSERVE);
 }
 
@@ -494,11 +502,10 @@ static int observe(struct run *run)
 
 int run_carry_out(struct run *run)
 {
-	int code, end, written, closed, r;
+	int code = EXIT_DONE, end, written, closed, r;
 
 	run->child = CHILD_INIT;
-	code = prepare(run);
-	if (code != EXIT_DONE) {
+	if (!prepare(run, &code)) {
 		(void)close_all(run);
 		return code;
 	}

@@ -131,7 +131,7 @@ struct run {
 void run_add_source(struct run *run, struct run_source *source);
 /* source NULL: a sink that takes no items. */
 void run_add_sink(struct run *run, struct run_source *source, struct run_sink *sink);
-/* From the first check to the last word; an exit code. Closes all sources and sinks. */
+/* Runs everything, from checking options to the closing line; an exit code. Closes all sources and sinks. */
 int run_carry_out(struct run *run);
 
 /* --- for sources and sinks --- */
@@ -144,10 +144,10 @@ void run_stop(struct run *run, int result);
 int run_follow(struct run *run, child_follow_fn *follow, void *context) _must_check_;
 /* The result of a function that writes to run->store, with the sentence. */
 int run_stored(struct run *run, int r);
-/* In prepare: where the sink writes text; "-" and NULL: standard output. An error is no mistake of the user's words. */
+/* In prepare: where the sink writes text; "-" and NULL: standard output. An error is not a usage error. */
 int run_open_out(struct run *run, struct run_sink *sink, struct out *out, const char *path) _must_check_;
 
-/* --- words that end a run, also for commands that read a file and need no more of this --- */
+/* --- messages at the end of a run, also for commands that only read a file --- */
 
 /* `nest: N events, N lost; more`. more may be NULL or empty. */
 void run_report_account(uint64_t events, uint64_t lost, const char *more);

@@ -109,15 +109,10 @@ static struct diagnosis_view *find_view(const struct run_diagnosis *diagnosis, u
 /* Live snapshots hold only the requested ones. */
 static bool is_wanted(const struct run_diagnosis *diagnosis, const struct netns_record *record)
 {
-	const char *wanted = diagnosis->run->recording ? diagnosis->options->netns : NULL;
-	char number[16];
-
-	snprintf(number, sizeof(number), "%u", record->netns);
-	return !wanted || strcmp(wanted, "all") == 0 || strcmp(wanted, number) == 0 ||
-	       strncmp(wanted, record->name, sizeof(record->name)) == 0;
+	return !diagnosis->run->recording || run_snapshots_match(diagnosis->options->netns, record);
 }
 
-/* The namespaces of a window are those that were looked at when it began. */
+/* The namespaces of a window are those sampled at its start. */
 static int match_views(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
 {
 	size_t stay = 0;
@@ -169,7 +164,7 @@ static void add_past_sample(struct run_diagnosis *diagnosis, const struct snapsh
 	}
 }
 
-/* Only the measures are of interest: what was wrong then is no finding now. */
+/* Only for the measures: a fault of the past is no finding now. */
 static void end_past_window(struct run_diagnosis *diagnosis)
 {
 	vec_each(&diagnosis->views, view)

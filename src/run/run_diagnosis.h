@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A diagnosis in a run: snapshots several times a second, a window every second, a diagnosis after each; of one network
+ * A diagnosis in a run: several snapshots per second, a window and a diagnosis every second; of one network
  * namespace or of all, each with its own windows and diagnosis.
  */
 #pragma once
@@ -10,7 +10,7 @@
 #include "run/run_snapshots.h"
 #include "view/output.h"
 
-/* What the commands that diagnose let people choose; for OPTION_GROUP. */
+/* Options of the commands that diagnose; for OPTION_GROUP. */
 struct diagnosis_options {
 	const char *netns;
 	struct selection selection;
@@ -74,5 +74,5 @@ struct run_diagnosis {
 	unsigned windows_wanted;
 };
 
-/* Makes it a source of the run with this diagnosis as its sink; what the command chooses is there already. */
+/* Makes it a source of the run with this diagnosis as its sink; the command has set its choices. */
 void run_diagnosis_init(struct run_diagnosis *diagnosis, struct run *run);

@@ -74,7 +74,10 @@ static int open_live(struct run_source *source, struct run *run)
 static int open_recorded(struct run_source *source, struct run *run)
 {
 	struct run_events *events = (struct run_events *)source;
+	int r = recording_check_interface(run->recording, events->iface, &run->why);
 
+	if (r < 0)
+		return r;
 	return recorded_open(run->recording, &run->range, events->requests, events->count, &events->recorded,
 			     &run->why);
 }
@@ -163,7 +166,8 @@ void run_events_init(struct run_events *events, struct run *run, const struct tr
 	*events = (struct run_events){.source = {.ops = &events_ops},
 				      .run = run,
 				      .buffer_bytes = options->buffer_bytes,
-				      .cgroup = options->cgroup};
+				      .cgroup = options->cgroup,
+				      .iface = options->iface};
 	run_add_source(run, &events->source);
 }
 
@@ -208,8 +212,8 @@ static int prepare_session(struct run_sink *sink, struct run *run)
 	sink->output = session->session.output;
 	if (r == 0)
 		r = add_requests(session, &run->why);
-	/* Anything but the output file is a mistake on the command line. */
-	return r < 0 && r != -EIO ? -EINVAL : r;
+	/* Anything but the output file is a mistake on the command line; -ECANCELED: the fields were listed. */
+	return r < 0 && r != -EIO && r != -ECANCELED ? -EINVAL : r;
 }
 
 static int begin_session(struct run_sink *sink, struct run *run)

@@ -16,7 +16,7 @@
 #include "flow/trace/trace.h"
 #include "run/run_flow.h"
 
-/* The kernel wakes who waits for probes only when half of a buffer is full. */
+/* The kernel wakes the reader of probes only when half of a buffer is full. */
 #define PROBE_READ_NS (NSEC_PER_SEC / 20)
 
 /* --- a program with the recorder inside it ------------------------------------------------------------------------ */
@@ -85,7 +85,7 @@ static int start_program(struct run_source *source, struct run *run)
 	return 0;
 }
 
-/* The program ends, and that ends the run. Who asks twice is not to wait for it. */
+/* The end of the program ends the run. A second signal ends it at once. */
 static bool stop_program(struct run_source *source, int signal_number)
 {
 	struct run_flow *flow = (struct run_flow *)source;

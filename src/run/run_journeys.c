@@ -106,6 +106,8 @@ static int check_where(struct run_journeys *journeys, const struct shape *shape)
 	struct why why = {};
 	int r;
 
+	if (where && strcmp(where, "help") == 0)
+		return output_help(shape, &journeys->run->why);
 	if (where && expr_parse(where, shape, &own, &why) < 0)
 		return why_set(&journeys->run->why, -EINVAL, "--where: %s", why.text);
 	r = make_where(journeys, shape);
@@ -114,13 +116,16 @@ static int check_where(struct run_journeys *journeys, const struct shape *shape)
 		       : r;
 }
 
-/* Whatever is wrong was written on the command line. */
+/* All errors are usage errors. */
 static int prepare(struct run_source *source, struct run *run)
 {
 	struct run_journeys *journeys = (struct run_journeys *)source;
 	struct shape shape = journey_event_shape();
+	int r = check_where(journeys, &shape);
 
-	return check_where(journeys, &shape) < 0 || parse_options(journeys, &run->why) < 0 ? -EINVAL : 0;
+	if (r == -ECANCELED)
+		return r;
+	return r < 0 || parse_options(journeys, &run->why) < 0 ? -EINVAL : 0;
 }
 
 /* --- the kernel --------------------------------------------------------------------------------------------------- */
@@ -192,7 +197,7 @@ static int start(struct run_journeys *journeys)
 	return journey_source_start(journeys->live, run->loop, hand_journey, journeys, &run->why);
 }
 
-/* The same with few hooks, from now on. What is under way is cut short. */
+/* The same with few hooks, from now on. Journeys in progress are unfinished. */
 static int take_few_stages(struct run_journeys *journeys, uint32_t sample)
 {
 	_cleanup_(journey_source_closep) struct journey_source *fewer = NULL;
@@ -313,8 +318,9 @@ static int finish(struct run_source *source, struct run *run)
 static int open_recorded(struct run_source *source, struct run *run)
 {
 	struct run_journeys *journeys = (struct run_journeys *)source;
+	int r = recording_check_interface(run->recording, journeys->config->common.iface, &run->why);
 
-	return journey_replay_open(run->recording, &run->range, &journeys->replay, &run->why);
+	return r < 0 ? r : journey_replay_open(run->recording, &run->range, &journeys->replay, &run->why);
 }
 
 static int next(struct run_source *source, struct run *run, uint64_t *ret_ns)
@@ -388,7 +394,7 @@ static void add_account(const struct run_journeys *journeys, struct buf *text)
 			       account.cpu > journeys->wanted.max_cpu ? ", above --max-cpu" : "");
 }
 
-/* A few are always under way when a run ends; many deserve a warning. */
+/* A few are always in progress when a run ends; many deserve a warning. */
 static void warn_unfinished(const struct run_journeys *journeys)
 {
 	struct journey_account account = journey_source_account(journeys->live);

@@ -7,7 +7,7 @@
 #include "run/run.h"
 #include "tool/core/trace_options.h"
 
-/* What people may choose; the common options say which packets, and how the run goes on. */
+/* Options; the common ones select packets and control the run. */
 struct path_config {
 	bool rx, tx;
 	uint64_t slowest;
@@ -45,7 +45,7 @@ struct run_journeys {
 
 /* Makes it a source of the run. */
 void run_journeys_init(struct run_journeys *journeys, struct run *run, const struct path_config *config);
-/* Packets that were followed, or journeys that are recorded, whether or not the filter let them through. */
+/* Packets that were followed, or journeys that are recorded, whether or not the filter passed them. */
 uint64_t run_journeys_followed(const struct run_journeys *journeys);
 /* Whether a filter or direction limits the packets. */
 bool run_journeys_narrowed(const struct run_journeys *journeys);

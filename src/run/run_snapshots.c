@@ -60,8 +60,10 @@ static int open_live(struct run_source *source, struct run *run)
 static int open_recorded(struct run_source *source, struct run *run)
 {
 	struct run_snapshots *snapshots = (struct run_snapshots *)source;
-	int r = replay_open(run->recording, &run->range, snapshots->request.types, &snapshots->replay, &run->why);
+	int r = recording_check_interface(run->recording, snapshots->dev, &run->why);
 
+	if (r == 0)
+		r = replay_open(run->recording, &run->range, snapshots->request.types, &snapshots->replay, &run->why);
 	if (r == 0 && run->options.once && replay_samples(snapshots->replay) == 0)
 		return why_set(&run->why, -ENODATA, "no sample in that time range");
 	return r;
@@ -78,7 +80,7 @@ static int next_single(struct run_snapshots *snapshots, struct run *run)
 	return r;
 }
 
-/* A tenth of the time between two is forgiven: timers are not exact. */
+/* Tolerates a tenth of the interval: timers are not exact. */
 static int next_apart(struct run_snapshots *snapshots, struct run *run)
 {
 	int r;
@@ -152,6 +154,15 @@ void run_snapshots_refresh(struct run_snapshots *snapshots)
 		return;
 	netns_list_done(&snapshots->namespaces);
 	snapshots->namespaces = fresh;
+}
+
+bool run_snapshots_match(const char *wanted, const struct netns_record *netns)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", netns->netns);
+	return !wanted || strcmp(wanted, "all") == 0 || strcmp(wanted, number) == 0 ||
+	       strncmp(wanted, netns->name, sizeof(netns->name)) == 0;
 }
 
 void run_snapshots_warn_gaps(const struct snapshot *snapshot)

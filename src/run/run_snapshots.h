@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Snapshots in a run: of the host at a pace, or of a recording. The items are struct snapshot. */
+/* Snapshots in a run: of the host at intervals, or of a recording. The items are struct snapshot. */
 #pragma once
 
 #include "run/run.h"
@@ -25,5 +25,7 @@ struct run_snapshots {
 void run_snapshots_init(struct run_snapshots *snapshots, struct run *run, const char *netns);
 /* Of -N all, where namespaces come and go: one that is held open outlives its owner, with all its interfaces. */
 void run_snapshots_refresh(struct run_snapshots *snapshots);
-/* What could not be seen, and why, as warnings. Once a run: a gap that repeats says nothing new. */
+/* Whether -N chooses this namespace of a recording; wanted may be NULL. */
+bool run_snapshots_match(const char *wanted, const struct netns_record *netns);
+/* Gaps as warnings, once per run. */
 void run_snapshots_warn_gaps(const struct snapshot *snapshot);

@@ -38,6 +38,9 @@ int recording_fail(struct recording *recording, int sqlite_code, struct why *why
 bool recording_has(const struct recording *recording, const char *name);
 bool recording_has_states(const struct recording *recording, const char *name);
 
+/* -ENODEV when interfaces were recorded, but none of this name; NULL: any. */
+int recording_check_interface(struct recording *recording, const char *dev, struct why *why) _must_check_;
+
 struct recorded_table {
 	char *name;
 	bool states;

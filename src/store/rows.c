@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "store/recording_inside.h"
 #include "store/rows.h"
 #include "store/sql.h"
@@ -174,4 +175,26 @@ int recording_lost(struct recording *recording, const char *source, uint64_t *lo
 		r = 0;
 	}
 	return r;
+}
+
+int recording_check_interface(struct recording *recording, const char *dev, struct why *why)
+{
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
+	_cleanup_buf_ struct buf shown = BUF_INIT(256);
+	const struct recorded_table *links = recording_find(recording, "link");
+	int code, r;
+
+	if (!dev || !links || !has_column(links, "dev"))
+		return 0;
+	r = recording_prepare(recording, "SELECT 1 FROM main.link WHERE dev = ?1 LIMIT 1", &statement, why);
+	if (r < 0)
+		return r;
+	(void)sqlite3_bind_text(statement, 1, dev, -1, SQLITE_STATIC);
+	code = sqlite3_step(statement);
+	if (code == SQLITE_ROW)
+		return 0;
+	if (code != SQLITE_DONE)
+		return recording_fail(recording, code, why);
+	text_add_terminal(&shown, dev, strnlen(dev, 40));
+	return why_set(why, -ENODEV, "there is no interface '%s' in the recording", buf_text(&shown));
 }

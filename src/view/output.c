@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 
-#include "base/exit_code.h"
 #include "base/text.h"
 #include "base/worker.h"
 #include "record/expr.h"
@@ -165,7 +164,7 @@ static bool wants_help(const struct output_options *options)
 	       (options->show.count == 1 && strcmp(options->show.items[0], "help") == 0);
 }
 
-void output_help(const struct shape *shape)
+int output_help(const struct shape *shape, struct why *why)
 {
 	VEC(struct help_row) rows = {};
 	struct field_ref at = {};
@@ -180,7 +179,7 @@ void output_help(const struct shape *shape)
 	list_print(&out, &help_type, &list);
 	r = out_done(&out);
 	vec_done(&rows);
-	exit(r < 0 ? EXIT_IO : EXIT_DONE);
+	return r < 0 ? why_set(why, -EIO, "cannot list the fields: %s", strerror(-r)) : -ECANCELED;
 }
 
 /* --- opening --- */
@@ -228,7 +227,7 @@ int output_open_columns(const struct output_options *options, const struct shape
 	int r;
 
 	if (wants_help(options))
-		output_help(shape);
+		return output_help(shape, why);
 	output->aliases = output_aliases(columns);
 	named.aliases = output->aliases;
 	r = choose_class(options, &output->view.class, why);

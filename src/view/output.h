@@ -35,14 +35,17 @@ struct output_column {
 
 struct output;
 
-/* -EINVAL when the filter or a column is wrong, -EIO when the file cannot be opened; with a sentence. */
+/*
+ * -EINVAL when the filter or a column is wrong, -EIO when the file cannot be opened, with a sentence; -ECANCELED when
+ * the fields were listed (--show help, --where help) and nothing is left to do.
+ */
 int output_open(const struct output_options *options, const struct shape *shape, struct output **ret_output,
 		struct why *why) _must_check_;
 /* The same with the command's default columns, terminated by one without a field; NULL: as above. */
 int output_open_columns(const struct output_options *options, const struct shape *shape,
 			const struct output_column *columns, struct output **ret_output, struct why *why) _must_check_;
-/* For --show help and --where help, handled by output_open: lists the fields and exits, like --help. */
-_Noreturn void output_help(const struct shape *shape);
+/* For --show help and --where help, handled by output_open: lists the fields. -ECANCELED, or -EIO with a sentence. */
+int output_help(const struct shape *shape, struct why *why) _must_check_;
 /* Headings other than field names, for shape.aliases; the caller frees them. */
 struct field_alias *output_aliases(const struct output_column *columns);
 /* Records arrive one by one, as events happen. */

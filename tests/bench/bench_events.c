@@ -3,10 +3,10 @@
  * What watching events costs, beside libbpf-tools where they are installed (Debian: libbpf-tools). Everything happens
  * on the loopback of a network namespace without a name, which goes when this program ends, however it ends.
  *
- *	bench_events [PAIRS [CONNECTIONS [ROUNDS]]]       20 pairs, bursts of 5000 connections, 7 rounds unless told
+ *	bench_events [PAIRS [CONNECTIONS [ROUNDS]]]       20 pairs, bursts of 5000 connections, 7 rounds by default
  *
  * Three questions: how long until the first event, and with how much memory; how much slower a burst of connections is;
- * how much processor time an exchange of 64 bytes takes with and without a tool that adds up (the two stand next to
+ * how much CPU time an exchange of 64 bytes takes with and without a tool that adds up (the two stand next to
  * each other in time, and the median of the pairs counts: other work on the machine drowns anything else).
  *
  * Exit status 1: a goal was missed. Needs root.
@@ -425,7 +425,7 @@ static void bench_cpu(const char *name, const char *const *argv, unsigned pairs,
 	(void)close(fd);
 	(void)close(listener);
 	stop(server, SIGKILL);
-	printf("an exchange of 64 bytes, %.1f us of processor time, takes %.3f times as much under %s",
+	printf("an exchange of 64 bytes, %.1f us of CPU time, takes %.3f times as much under %s",
 	       median(bare, pairs) / NS_PER_US, median(ratios, pairs), name);
 	verdict(goal == 0 || median(ratios, pairs) <= goal);
 }
@@ -452,9 +452,10 @@ int main(int argc, char **argv)
 		{nest, "socketio", NULL},
 		{nest, "trace", "sock.send", "--hist", "bytes", "--by", "comm", NULL},
 		{nest, "tcprtt", NULL},
+		{nest, "svclat", NULL},
 		{nest, "trace", "sock.send,sock.recv", "--where", LARGE, NULL},
 	};
-	static const char *const words[] = {"socketio", "trace sock.send --hist bytes --by comm", "tcprtt",
+	static const char *const words[] = {"socketio", "trace sock.send --hist bytes --by comm", "tcprtt", "svclat",
 					    "trace sock.send,sock.recv --where '" LARGE "'"};
 	unsigned pairs = argument(argc, argv, 1, 20), connections = argument(argc, argv, 2, 5000);
 	unsigned rounds = argument(argc, argv, 3, 7);

@@ -3,7 +3,7 @@
  * How long a snapshot takes beside ss, and what watching costs. Everything happens on the loopback of a network
  * namespace without a name, which goes when this program ends, however it ends.
  *
- *	bench_snapshot [CONNECTIONS [WATCHED]]       50000 and 10000 unless told; both ends of each are here
+ *	bench_snapshot [CONNECTIONS [WATCHED]]       50000 and 10000 by default; both ends of each are here
  *
  * Exit status 1: a goal was missed. Needs root.
  */
@@ -33,13 +33,13 @@
 #define WATCH_HZ    10
 #define WATCH_LOOKS 40
 
-/* The goals: a full snapshot with owners beside ss, and the share of a processor that ten sub-samples a second take. */
+/* The goals: a full snapshot with owners beside ss, and the share of a CPU that ten sub-samples a second take. */
 #define GOAL_TIEPM   50
 #define GOAL_TINP    40
 #define GOAL_NO_BPF  20
 #define GOAL_COMMAND 50
 #define GOAL_WATCH   0.05
-/* Of a processor, for the packet sockets of a diagnosis while 200,000 packets a second go by. */
+/* Of a CPU, for the packet sockets of a diagnosis while 200,000 packets a second go by. */
 #define GOAL_TAPS   0.05
 #define TAPS        4 /* none, the one, the other, both */
 #define TAP_ROUNDS  8
@@ -128,7 +128,7 @@ static double cpu_ms(int who)
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
 }
 
-/* On a host that others use too, the time on the clock says as much about them; processor time is told beside it. */
+/* On a shared host wall time says as much about the others: CPU time is reported beside it. */
 struct times {
 	double wall_ms;
 	double cpu_ms;
@@ -277,7 +277,7 @@ static void bench_full(unsigned connections)
 		for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 			run_cycle(&all[i], sockets);
 	end_holders(pids);
-	printf("%u connections, %zu sockets, %d processes, ms: best and median on the clock, best of the processors\n",
+	printf("%u connections, %zu sockets, %d processes, ms: best and median on the clock, best of the CPUs\n",
 	       connections, sockets, HOLDERS);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		show(&all[i]);
@@ -323,8 +323,8 @@ static void bench_watch(unsigned connections)
 	all = watch(&(struct snapshot_request){.types = types, .repeated = true});
 	active = watch(&(struct snapshot_request){.types = types, .repeated = true, .active_only = true});
 	end_holders(pids);
-	printf("%u idle connections, %u sockets, %d looks a second, share of one processor\n", connections,
-	       2 * connections, WATCH_HZ);
+	printf("%u idle connections, %u sockets, %d looks a second, share of one CPU\n", connections, 2 * connections,
+	       WATCH_HZ);
 	printf("%-52s %8.3f\n", "every socket in full", all);
 	goal("sockets on which something happens, and threads", active, GOAL_WATCH, false);
 }
@@ -394,7 +394,7 @@ static void bench_taps(void)
 	for (unsigned round = 0; round < TAP_ROUNDS; round++)
 		for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 			bench_with(&all[i], from);
-	printf("packets that no packet socket wants: ns of processor time each, and of a processor at 200,000 a "
+	printf("packets that no packet socket wants: ns of CPU time each, and of a CPU at 200,000 a "
 	       "second\n");
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		printf("%-52s %8.1f %8.3f\n", all[i].what, all[i].ns, (all[i].ns - all[0].ns) * 200000 / 1e9);

@@ -7,6 +7,7 @@
 #include "snapshot/netlink/firewall.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/neighbour.h"
+#include "snapshot/netlink/net_change.h"
 #include "snapshot/netlink/qdisc.h"
 #include "snapshot/netlink/route.h"
 #include "snapshot/netlink/tunnel.h"
@@ -39,14 +40,17 @@ static void check_records(const struct snapshot *snapshot)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct snapshot *snapshot;
+	static struct net_changes changes;
 	struct destination_record destination = {};
 	struct socket_parse sockets;
 	_cleanup_free_ void *aligned = NULL;
 
 	if (size < 1)
 		return 0;
-	if (!snapshot)
+	if (!snapshot) {
 		snapshot = snapshot_new();
+		net_changes_init(&changes);
+	}
 	snapshot_clear(snapshot);
 	/* Messages lie where malloc put them, as they would in a buffer. */
 	aligned = xmalloc(size - 1);
@@ -72,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{other_parse_netlink, NULL},
 		{other_parse_vsock, NULL},
 		{other_parse_inet, (void *)(data[0] & 0x80 ? &mptcp_socket_type : &raw_socket_type)},
+		{net_change_parse_message, &changes},
 	};
 	size_t which = (data[0] & 0x7f) % ARRAY_SIZE(parsers);
 

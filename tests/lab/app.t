@@ -14,7 +14,7 @@ import harness
 from harness import APP
 
 ROLES = ("sink source bulk fetch rr rrd burst chat churn connectonly udpsend udpsink synflood hog tunnel dns "
-         "dnsq").split()
+         "dnsq httpd").split()
 KEYS = ["t_ns", "bytes", "ops", "lat_us", "lat_max_us", "errors", "errno", "conns"]
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -85,6 +85,12 @@ def check_bulk(lab):
     got = fetch.wait_end()
     tap.equal((got["bytes"], got["errors"], source.stop()["bytes"]), (14000000, 0, 14000000),
               "fetch receives what source sends")
+    source = lab.server("source", rate=5000000)
+    fetch = lab.client("fetch", reconnect=0, cancel=300000)
+    got = fetch.wait_end()
+    tap.ok(300000 <= got["bytes"] <= 300000 + 65536 and got["errors"] == 0, "fetch cancel=300000 closes after that",
+           f"{got['bytes']} bytes")
+    source.stop()
     sink = lab.server("sink")
     paced = lab.client("bulk", rate=1000000, duration=1)
     paced.wait_end()
@@ -214,6 +220,56 @@ def check_thinking(lab):
         program.stop()
 
 
+def check_patience(lab):
+    """Servers that answer some requests late or never, and clients that give up."""
+    tap = lab.tap
+    mute = lab.server("rrd", mute=1, control=1)
+    client = lab.client("rr", interval_ms=10, timeout_ms=50)
+    once = lab.client("churn", rate=50, count=5, timeout_ms=50).wait_end()
+    client.wait_progress(lambda line: line["errors"] >= 2 and line["errno"] == "ETIMEDOUT")
+    tap.equal((once["ops"], once["errors"], once["errno"]), (0, 5, "ETIMEDOUT"), "churn gives a mute server up")
+    tap.equal((client.last()["ops"], mute.last()["ops"]), (0, 0), "rr, too, and comes again")
+    mute.say("mute=0")
+    client.wait_progress(lambda line: line["ops"] >= 5)
+    client.stop()
+    mute.stop()
+    server = lab.server("rrd", think_ms=300, think_every=4)
+    client = lab.client("rr", interval_ms=1)
+    client.wait_progress(lambda line: line["ops"] >= 10)
+    longest = [line["lat_max_us"] for line in client.progress() if line["ops"] and line["lat_max_us"]]
+    tap.ok(min(longest) < 100000 and max(longest) >= 300000, "think_every=4: some answers are late, others are not",
+           f"{min(longest):.0f} to {max(longest):.0f} us")
+    client.stop()
+    server.stop()
+    server = lab.server("rrd", think_ms=400, think_conn=1)
+    slow = lab.client("rr", interval_ms=1)
+    slow.wait_progress(lambda line: line["conns"] == 1)
+    quick = lab.client("rr", interval_ms=1)
+    slow.wait_progress(lambda line: (line["lat_us"] or 0) >= 400000)
+    tap.between(statistics.median(latencies(quick)), 0, 100000, "think_conn=1: only the first connection waits, us")
+    for program in (slow, quick, server):
+        program.stop()
+
+
+def check_web(lab):
+    server = lab.server("httpd", resp=3000, think_ms=30)
+    with lab.home.socket(socket.AF_INET, socket.SOCK_STREAM) as client:
+        client.settimeout(10)
+        client.connect(("127.0.0.1", lab.port))
+        for _ in range(2):
+            began = time.monotonic()
+            client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            text = b""
+            while text.count(b"\r\n\r\n") == 0 or len(text.split(b"\r\n\r\n", 1)[1]) < 3000:
+                text += client.recv(65536)
+            spent = time.monotonic() - began
+    head, body = text.split(b"\r\n\r\n", 1)
+    lab.tap.ok(head.startswith(b"HTTP/1.1 200 OK") and b"Content-Length: 3000" in head and len(body) == 3000,
+               "httpd responds with its document, twice on one connection", head.decode())
+    lab.tap.ok(spent >= 0.03, "after think_ms=30", f"{spent:.3f} s")
+    lab.tap.equal(server.stop()["ops"], 2, "and counts the responses")
+
+
 def check_connecting(lab):
     tap = lab.tap
     server = lab.server("rrd")
@@ -222,6 +278,20 @@ def check_connecting(lab):
     tap.equal((done["ops"], done["bytes"], done["errors"], done["conns"]), (40, 8000, 0, 0),
               "churn ends after count=40")
     tap.equal(server.stop()["ops"], 40, "rrd served each")
+    server = lab.server("rrd", control=1, accept=0)
+    crowd = lab.client("churn", rate=100, burst=50)
+    crowd.wait_progress(lambda line: lab.home.run("ss", "-Htn", "state", "established", "dport", "=",
+                                                  f":{lab.port}").count("\n") in (50, 100))
+    tap.ok(True, "churn burst=50 connects by the fifty")
+    crowd.stop()
+    server.stop()
+    server = lab.server("rrd")
+    alive = lab.client("connectonly", keepalive=1)
+    alive.wait_progress(lambda line: line["conns"] == 1)
+    tap.ok("timer:(keepalive" in lab.home.run("ss", "-Htno", "dport", "=", f":{lab.port}"),
+           "keepalive=1 sets the kernel's timer")
+    alive.stop()
+    server.stop()
     lab.port += 1
     refused = lab.client("connectonly", conns=2)
     refused.wait_progress(lambda line: line["errors"] >= 4 and line["errno"] == "ECONNREFUSED")
@@ -293,6 +363,15 @@ def check_dns(lab):
     client.wait_progress(lambda line: line["ops"] >= 5)
     tap.between(statistics.median(latencies(client)), 30000, 45000, "dnsq: delay_ms=30, us")
     tap.equal(client.last()["errors"], 0, "dnsq: every answer is good")
+    server.say("answer=nxdomain")
+    tap.equal(ask(lab, "www.lab.test")[:3], (0x4711, 0x8003, 0), "dns answers that there is no such name")
+    server.say("answer=ok")
+    server.say("drop_every=2")
+    known = client.last()
+    half = client.wait_progress(lambda line: line["errors"] >= known["errors"] + 3 and line["errno"] == "ETIMEDOUT"
+                                and line["ops"] >= known["ops"] + 3)
+    tap.ok(True, "drop_every=2: some lookups succeed, others time out", f"{half['ops']} and {half['errors']}")
+    server.say("drop_every=0")
     server.say("answer=refuse")
     client.wait_progress(lambda line: line["errno"] == "EPROTO")
     server.say("answer=silent")
@@ -348,8 +427,8 @@ def check_two_hosts(lab):
 def body(tap, stack):
     lab = Lab(tap, stack)
     for check in (check_options, check_bulk, check_progress, check_readers, check_listeners, check_strangers,
-                  check_exchange, check_thinking, check_connecting, check_burst, check_datagrams, check_dns, check_hog,
-                  check_two_hosts):
+                  check_exchange, check_thinking, check_patience, check_web, check_connecting, check_burst,
+                  check_datagrams, check_dns, check_hog, check_two_hosts):
         check(lab)
     for words in (["sink", "port=6100"], ["hog"], ["bulk", "dst=127.0.0.1", "port=6100"]):
         tap.ok(harness.dies_with_parent(lab.home, APP, *words), f"{words[0]} goes when its parent is killed")

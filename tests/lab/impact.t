@@ -54,6 +54,18 @@ def test_rates(tap):
               "a program and its successor are one victim")
 
 
+def test_standing(tap):
+    spec = {**BYTES, "normal": 1000.0}
+    always = impact.judge(spec, [progress(lambda t: 100)], FAULT_AT, END)
+    tap.equal((always["bites"], always["before"]), (True, 1000.0), "a fault without a before is compared with normal")
+    tap.equal(impact.judge(spec, [progress(lambda t: 900)], FAULT_AT, END)["bites"], False, "near normal is no impact")
+    tap.equal(impact.judge(spec, [progress(lambda t: 0)], FAULT_AT, END)["bites"], True,
+              "who never moved suffers if normal says that he should")
+    beats = progress(lambda t: 1000 if t < FAULT_AT or (t - FAULT_AT) % 2 >= 1 else 0)
+    wide = impact.judge({**BYTES, "below": 0.8, "window": 4.0}, [beats], FAULT_AT, END)
+    tap.equal(labels(wide), "impact impact", "wide windows hold an intermittent fault together")
+
+
 def test_recovery(tap):
     back = impact.judge(BYTES, [progress(lambda t: 0 if 10 <= t < 13 else 1000)], FAULT_AT, END)
     tap.equal(labels(back), "impact impact impact recovery recovery recovery recovery recovery",
@@ -98,7 +110,7 @@ def test_disturbed(tap):
 
 def main():
     tap = harness.Tap()
-    for test in (test_rates, test_recovery, test_others, test_disturbed):
+    for test in (test_rates, test_standing, test_recovery, test_others, test_disturbed):
         test(tap)
     tap.done()
 

@@ -75,7 +75,8 @@ class Steps(runner.Lab):
     """A lab that notes instead of doing."""
 
     def __init__(self, faults):
-        self.plan = types.SimpleNamespace(fault_at=5.0, faults=faults, impact={"metric": "bytes"})
+        self.plan = types.SimpleNamespace(fault_at=5.0, faults=faults, impact={"metric": "bytes"},
+                                          scenario=types.SimpleNamespace(standing=False))
         self.fault_ns, self.active, self.waits, self.ended_at = [], {}, [], None
         self.done, self.log = [], lambda line: None
 

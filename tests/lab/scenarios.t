@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every scenario file reads, fills in and names only what exists; a wrong file is refused with its line. No privilege.
+import collections
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "lab")]
 import faults
 import harness
 import scenario
-from vocabulary import CAUSES
+from vocabulary import CAUSES, LAYER_OF
 
 LISTED = ("F01 F02 F03 F05 F06 F07 F08 F09 F11 F12 F13 F15 F17 F18 F19 F20 F22 F23 F24 F25 F26 F27 F28 F30 F31 F32 F34 "
           "F36 F37 F39 F40 F41 F42 F44 F45 F47 F48 F49 F50 F53 F54 F55 F57 F59 F61 F62 F63 F65 F66 C1 C2 "
@@ -60,6 +61,12 @@ WRONG = [
     ("app-not-sending", "app-is-lazy", 19, "not a cause of the vocabulary"),
     ('metric = "bytes"', 'metric = "smiles"', 25, "'smiles' is not one of"),
     ("below = 0.5", "above = 0.5", 23, "impact by bytes takes"),
+    ("below = 0.5", "below = 0.5\nnormal = 7.0", 23, "only a standing fault is compared with normal"),
+    ('why = "because"', 'why = "because"\nstanding = true', 24, "a standing fault needs normal"),
+    ('why = "because"', 'why = "because"\nnest_on = "K"', 6, "'K' is not one of"),
+    ('why = "because"', 'why = "because"\ncontainers = 9', 6, "containers is 0 to 2"),
+    ('do = "stop-process"\napp = "one"', 'do = "pulse"\nbroken_s = 1\nwhole_s = 1\nstep = { do = "wait" }', 15,
+     "unknown fault 'wait'"),
     ('app = ["one"]', 'app = ["two"]', 23, "no app 'two'"),
     ("bulk dst", "real emacs dst", 13, "unknown program 'emacs'"),
     ("bulk dst={B} port=1 rate", "real nginx port=1 rate", 13, "nginx has no rate"),
@@ -116,6 +123,13 @@ def main():
     faulty = [one for one in everything if one.kind == "fault"]
     tap.equal([one.id for one in faulty if not one.background], [], "healthy flows run beside every fault")
     tap.equal([one.id for one in faulty if not one.must_not_blame], [], "every fault has innocents")
+    tap.equal([one.id for one in everything for answer in one.answer for cause in
+               (answer["cause"], *answer.get("accept", [])) if {cause, LAYER_OF[cause]} & set(one.must_not_blame)], [],
+              "nobody is right and innocent at once")
+    sets = collections.Counter(("healthy" if one.kind == "healthy" else "fault", one.set) for one in everything)
+    least = {("fault", "unseen-2026-11"): 40, ("healthy", "unseen-2026-11"): 25, ("fault", "reserve"): 12,
+             ("healthy", "reserve"): 6}
+    tap.equal([key for key, count in least.items() if sets[key] < count], [], f"the sets are whole: {dict(sets)}")
     tap.equal([one.id for one in everything if not one.exclusive and any(
         step["do"] == "global-sysctl" for step in one.fault + one.setup)], [],
         "who changes the whole machine is exclusive")

@@ -65,6 +65,37 @@ def test_relay(tap):
                   f"down ends the relay on {link} and leaves nothing")
 
 
+def test_ipv6(tap):
+    network = topology.Network("router", ipv6=True)
+    try:
+        network.up()
+        for node, address in topology.ROUTER_ADDRESSES6.items():
+            tap.ok(node == "A" or reaches(network, "A", address), f"IPv6: A reaches {node}")
+        tap.ok(reaches(network, "A", network.addresses["B"]), "and IPv4 works beside it")
+        tap.ok("10.77" in network.inside("A", ["ip", "-4", "addr"]) and
+               "fd77" in network.inside("A", ["ip", "-6", "addr", "show", "dev", "eth0"]), "both have addresses")
+    finally:
+        problems = network.down()
+    tap.equal((problems, namespaces(network)), ([], []), "IPv6: down leaves nothing")
+
+
+def test_containers(tap):
+    network = topology.Network("router", containers=2)
+    try:
+        network.up()
+        tap.ok(reaches(network, "K", topology.CONTAINERS["L"]), "a container reaches the other")
+        tap.ok(reaches(network, "K", network.addresses["B"]), "and the world, through the NAT of A")
+        tap.ok(not reaches(network, "B", topology.CONTAINERS["K"]), "the world does not know its address")
+        server = network.spawn("K", [harness.APP, "rrd", "port=6001"], stdout=subprocess.PIPE, text=True)
+        server.stdout.readline()
+        done = network.inside("B", [harness.APP, "churn", f"dst={network.addresses['A']}", "port=6001", "count=3",
+                                    "rate=100"])
+        tap.ok('"ops":3,' in done.splitlines()[-1], "but a published port leads to K", done.splitlines()[-1])
+    finally:
+        problems = network.down()
+    tap.equal((problems, namespaces(network)), ([], []), "containers: down leaves nothing")
+
+
 def test_refusals(tap):
     for arguments, part in ((("ring",), "unknown topology"), (("router", "A-B"), "no link A-B")):
         try:
@@ -82,6 +113,8 @@ def main():
     test_refusals(tap)
     test_router(tap)
     test_relay(tap)
+    test_ipv6(tap)
+    test_containers(tap)
     tap.done()
 
 

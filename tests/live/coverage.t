@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rows of docs/coverage.md that no other test runs: soaccept, tcpsynbl, qdisclat with its kinds,
-# and the processors that receive.
+# and the CPUs that receive.
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 tc ping
@@ -55,10 +55,10 @@ is "$(figures "$room/backlog" '[e["max"] for e in r if e["backlog_max"] == 53][0
 	True 'up to all of them'
 # 29 answers, and whatever neighbours said.
 compare "$(figures "$room/receive" 'sum(h["count"] for e in r for h in e["hist"])')" \
-	-ge 29 'dev.receive by processor: every answer' ||
+	-ge 29 'dev.receive by CPU: every answer' ||
 	diag "$(cat "$room/receive")"
 is "$(figures "$room/receive" "{e['dev'] for e in r} == {'$link_dev'}
-	and all(h['lo'] <= $(nproc --all) for e in r for h in e['hist'])")" True 'on processors that there are'
+	and all(h['lo'] <= $(nproc --all) for e in r for h in e['hist'])")" True 'on CPUs that there are'
 
 # --- queues ----------------------------------------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ kind() {
 	[ "$name" = "${name%codel}" ] || flood
 	after=$(sent)
 	unwatch
-	# Even then, on one processor, none may have to.
+	# Even then, on one CPU, none may have to.
 	case $name in *codel) least=0 some='?' ;; *) least=23 some= ;; esac
 	like "$(figures "$room/kind" "[(e['kind'], e['handle']) for e in r]")" "^\[(\('$name', '0x70000'\))$some\]$" \
 		"qdisc-$name: packets that waited in it"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Takes processor time, with the network (net) or without (burn), and prints how much it took in nanoseconds."""
+"""Takes CPU time, with the network (net) or without (burn), and prints how much it took in nanoseconds."""
 import os
 import socket
 import sys

@@ -51,7 +51,7 @@ like "$(tail -n 1 "$room/healthy.err")" '^nest: [0-9]+ events, 0 lost' 'the clos
 kill -STOP "$server_pid"
 "$nest" diagnose -N "$server" --json -d 5 --fail-on 0.9 >"$room/server.json" 2>"$room/server.err"
 is "$?" 1 'a certain finding makes --fail-on exit with 1'
-is "$(said "$room/server.json" 'len(v)')" 3 'five seconds give three objects'
+is "$(said "$room/server.json" 'len(v)')" 5 'five seconds give five objects, the first two for the fact'
 is "$(said "$room/server.json" 'v[-1]["findings"][0]["cause"], v[-1]["findings"][0]["certainty"]')" \
 	'app-not-reading 1' 'its own host blames the stopped reader, for certain'
 is "$(said "$room/server.json" 'v[-1]["findings"][0]["layer"], v[-1]["healthy"]')" \

@@ -39,7 +39,7 @@ if named TCP_ABORT_ON_DATA; then
 	drop_count() {
 		[ "$(grep -c '"reason":"TCP_ABORT_ON_DATA"' "$nest_out")" -ge 1 ]
 	}
-	ok 'the last one is told' wait_for 20 drop_count
+	ok 'the last one is reported' wait_for 20 drop_count
 fi
 counted >"$room/after"
 end_bg "$nest_pid"

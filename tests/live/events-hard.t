@@ -76,7 +76,7 @@ is "$(figures "$nest_out" "sorted((e['role'], e['count']) for e in r)")" \
 	"[('client', 100), ('server', 100)]" 'each role has one owner'
 is "$(figures "$nest_out" "len({e['pid'] for e in r})")" 2 'and they are two'
 
-# Up to the last row: what owners are learnt from ends after what is told of them.
+# Up to the last row: owners are known from what ends after the events about them.
 bg_in_ns steady python3 -c '
 import socket, threading
 s = socket.create_server(("127.0.0.1", 18601))
@@ -124,21 +124,21 @@ wait_for 10 all_closed
 for pid in "$stream_pid" "$count_pid" "$nest_pid"; do
 	end_bg "$pid"
 done
-told=$(figures "$count_out" 'r[0]["count"]')
+reported=$(figures "$count_out" 'r[0]["count"]')
 unseen=$(unseen)
 [ "$unseen" -eq 0 ] || diag "$unseen ends came while no program is run"
-is "$((told + (told < 2 * burst ? unseen : 0)))" \
-	$((2 * burst)) "a burst of $burst connections has $((2 * burst)) ends, all of which are told"
-is "$(($(wc -l <"$stream_out") - 1))" "$told" 'each that was told has its row, with the buffer as it is'
+is "$((reported + (reported < 2 * burst ? unseen : 0)))" \
+	$((2 * burst)) "a burst of $burst connections has $((2 * burst)) ends, all of which are reported"
+is "$(($(wc -l <"$stream_out") - 1))" "$reported" 'each reported end has its row, with the default buffer'
 like "$(tail -1 "$stream_err")" ' 0 lost$' 'none was lost'
 added=$(figures "$nest_out" 'sum(e["count"] for e in r)')
 if [ $((2 * burst)) -lt $((2 * groups_max)) ]; then
-	is "$added" "$told" 'a group for each'
+	is "$added" "$reported" 'a group for each'
 	skip 'a map of groups that is too small' 'to fill it takes minutes in an emulated machine'
 else
 	compare "$(lost)" -gt 0 'a map of groups that is too small loses events'
-	compare "$added" -lt "$told" 'what was added up is less than was told'
-	is $((added + $(lost))) "$told" 'with what was lost it is all, and no more'
+	compare "$added" -lt "$reported" 'fewer were aggregated than reported'
+	is $((added + $(lost))) "$reported" 'with what was lost it is all, and no more'
 	like "$(tail -1 "$nest_err")" 'beyond the limit of groups' 'with the reason'
 fi
 
@@ -267,7 +267,7 @@ int main(void)
 }
 C
 ok 'a program with frame pointers is built' cc -O0 -fno-omit-frame-pointer -o "$room/stack" "$room/stack.c"
-# Functions of the program are found while it runs: it waits until its stack has been told.
+# Functions of the program are found while it runs: it waits until its stack has been reported.
 cat >"$room/stack.sh" <<'SH'
 "$1" &
 tries=0

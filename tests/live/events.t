@@ -155,9 +155,9 @@ wait_for 10 all_closed
 end_bg "$nest_pid"
 compare "$opened" -ge $((4 * burst)) "a burst of $((2 * burst)) connections with two ends each"
 lost=$(sed -n 's/^nest: [0-9]* events, \([0-9]*\) lost.*/\1/p' "$nest_err")
-told=$(($(wc -l <"$nest_out") - 1)) unseen=$(unseen)
+reported=$(($(wc -l <"$nest_out") - 1)) unseen=$(unseen)
 [ "$unseen" -eq 0 ] || diag "$unseen ends came while no program is run"
-is "$((told + (told < opened ? unseen : 0)))" "$opened" 'every end has its row'
+is "$((reported + (reported < opened ? unseen : 0)))" "$opened" 'every end has its row'
 is "$lost" 0 'none was lost'
 
 # With hardly any buffer, what is missing is counted.

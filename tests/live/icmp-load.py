@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""For icmp-tools.t: packets that cannot be delivered, one socket for each way to fail, told apart by the remote port;
+"""For icmp-tools.t: packets that cannot be delivered, one socket for each way to fail, by remote port;
 and pings that are answered late."""
 import errno
 import socket

@@ -78,9 +78,9 @@ last() {
 }
 is "$(of port-unreachable 29001 "(e['sender'], e['laddr'], e['raddr'], e['proto'], e['comm'], e['error'])")" \
 	"$(printf "('10.93.2.2', '10.93.1.1', '10.93.2.2', 'udp', 'python3', 'ECONNREFUSED'), %.0s" {1..7} |
-	sed 's/^/[/; s/, $/]/')" 'connected UDP is told that nobody listens, each time'
+	sed 's/^/[/; s/, $/]/')" 'connected UDP gets the port unreachable error, each time'
 is "$(of port-unreachable 29002 "(e['comm'], e['error'])")" \
-	"[('python3', None)]" 'UDP that is not connected is not told'
+	"[('python3', None)]" 'unconnected UDP gets no error'
 is "$(of port-unreachable 29003 "(e['sender'], e['raddr'], e['comm'], e['error'])")" \
 	"[('fd93:2::2', 'fd93:2::2', 'python3', 'ECONNREFUSED')]" 'and by IPv6'
 # While connect() holds the socket the error is kept as soft error, and IPv6 retries: the last message counts.
@@ -149,10 +149,10 @@ for version in 4 6; do
 	exec {go}>&-
 	in_ns "$client" ping -c 1 -W 1 -s 97 "$peer" >/dev/null
 done
-told() {
+reported() {
 	[ "$(grep -c '"bytes":105' "$nest_out")" = 2 ]
 }
-ok 'requests without an answer are told' wait_for 20 told
+ok 'requests without an answer are reported' wait_for 20 reported
 end_bg "$nest_pid"
 # In an emulated machine ping waits long for the CPU, before the request and after the reply.
 slack=10000

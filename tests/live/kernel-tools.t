@@ -7,15 +7,15 @@
 require_root
 require_cmd python3
 
-# told COMMAND ...: exit status and output.
-told() {
-	"$nest" "$@" -d 1 >"$room/told" 2>&1
-	echo "$? $(grep -v '^FUNC\|^TIME' "$room/told" | head -1)"
+# reported COMMAND ...: exit status and output.
+reported() {
+	"$nest" "$@" -d 1 >"$room/reported" 2>&1
+	echo "$? $(grep -v '^FUNC\|^TIME' "$room/reported" | head -1)"
 }
 
 # --- funccount -------------------------------------------------------------------------------------------------------
 
-without=$(told funccount udp_lib_get_port)
+without=$(reported funccount udp_lib_get_port)
 if [ "${without%% *}" = 0 ]; then
 	# No other process has a socket of this kind.
 	nest_bg funccount 'udplite_*,udp_lib_get_port' --json
@@ -28,14 +28,14 @@ for _ in range(37):
 	is "$(grep -o '"function":"udplite_sk_init","count":[0-9]*' "$nest_out")" \
 		'"function":"udplite_sk_init","count":37' \
 		'funccount: as many calls as sockets were made' || diag "$(cat "$nest_out" "$nest_err")"
-	like "$(told funccount 'nosuchfunction_*')" '^3 .*no traceable function matches nosuchfunction_' \
+	like "$(reported funccount 'nosuchfunction_*')" '^3 .*no traceable function matches nosuchfunction_' \
 		'a function that is not there'
 else
 	like "$without" '^3 nest: funccount: .*(CONFIG_|refuse|not permitted)' \
-		'funccount: says what it needs, and ends with 3' || diag "$(cat "$room/told")"
+		'funccount: says what it needs, and ends with 3' || diag "$(cat "$room/reported")"
 fi
-like "$(told funccount)" '^2 ' 'without a pattern there is nothing to count'
-like "$(told funccount 'tcp_*' -p 1)" "^2 .*not attributed to a process" 'a function has no owner'
+like "$(reported funccount)" '^2 ' 'without a pattern there is nothing to count'
+like "$(reported funccount 'tcp_*' -p 1)" "^2 .*not attributed to a process" 'a function has no owner'
 
 # --- ieee80211scan ---------------------------------------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ if [ -n "${NEST_VM-}" ] && command -v iw >/dev/null && modprobe mac80211_hwsim r
 	is "$(grep -c '"comm":"iw".*"dev":"wlan0","channels":2,.*"error":null' "$nest_out")" 1 \
 		'ieee80211scan: who asked, for how many channels' || diag "$(cat "$nest_out" "$nest_err")"
 elif [ ! -e /sys/class/ieee80211 ]; then
-	like "$(told ieee80211scan)" '^3 nest: ieee80211scan: .*this kernel has no Wi-Fi' \
+	like "$(reported ieee80211scan)" '^3 nest: ieee80211scan: .*this kernel has no Wi-Fi' \
 		'ieee80211scan: says that there is no wireless network here, and ends with 3'
 fi
 

@@ -246,10 +246,10 @@ wait_ready() {
 	done
 }
 
-# --- what no program is told -----------------------------------------------------------------------------------------
+# --- what no program sees ---------------------------------------------------------------------------------------------
 
 # There are kernels that run no BPF program while their first process is the current one, and what an interrupt does
-# then (a packet arrives, a timer lets one go) nobody is told. The kernel's own tracer is.
+# then (a packet arrives, a timer lets one go) no program sees. The kernel's own tracer does.
 #
 # unseen_begin EVENT FILTER ...: begins to trace events (sock/inet_sock_set_state and so on) that the filters of
 # tracefs let through: those of the test's own packets and connections. unseen: of how many of them the first process
@@ -408,7 +408,7 @@ nest_bg() {
 	note_process "$nest_pid"
 }
 
-# end_bg PID [SIGNAL [SECONDS]]: ends it (INT unless told), with KILL after SECONDS (10); its status is in $end_status.
+# end_bg PID [SIGNAL [SECONDS]]: ends it (default INT), with KILL after SECONDS (10); its status is in $end_status.
 end_bg() {
 	local limit=$((SECONDS + ${3:-10} * slower))
 	kill "-${2:-INT}" "$1" 2>/dev/null

@@ -34,7 +34,7 @@ in_ns "$client" ping -c 1 -W 4 -q 10.90.0.99 >/dev/null
 has_failed() {
 	grep -q 10.90.0.99 "$nest_out"
 }
-ok 'the one that is not there is told' wait_for 10 has_failed
+ok 'the one that is not there is reported' wait_for 10 has_failed
 end_bg "$nest_pid"
 end_bg "$capture" TERM
 asked=$(tcpdump -nr "$room/arp.pcap" 2>/dev/null | grep -c 'who-has 10.90.0.99 ')

@@ -34,8 +34,8 @@ quiet() {
 	done
 }
 
-# told WHICH: journeys for which it holds.
-told() {
+# reported WHICH: journeys for which it holds.
+reported() {
 	"$check" "$journeys" count "$1"
 }
 
@@ -82,21 +82,21 @@ followed 'connections'
 tell_unseen
 end_bg "$server_pid" KILL
 in_ns "$server" iptables -F
-is "$(told "dev == '$direct' and dir == 'rx'")" "$rx" 'every packet that the interface has received is told'
-is "$(told "dev == '$direct' and dir == 'tx' and rport != 7999")" \
+is "$(reported "dev == '$direct' and dir == 'rx'")" "$rx" 'every packet that the interface has received is reported'
+is "$(reported "dev == '$direct' and dir == 'tx' and rport != 7999")" \
 	"$tx" 'every packet that it has sent, too: answers to requests, resets'
-is "$(told "end == 'unfinished'")" 0 'and has come to an end'
-is "$(told "end == 'dropped' and proto == 'tcp' and reason and lport == $port")" \
+is "$(reported "end == 'unfinished'")" 0 'and has come to an end'
+is "$(reported "end == 'dropped' and proto == 'tcp' and reason and lport == $port")" \
 	$count 'data that nobody read before its socket ended is dropped'
-is "$(told "end == 'dropped' and proto == 'udp' and lport == $((port + 1))")" $count 'and so are datagrams'
-is "$(told "dir == 'tx' and lport == $port and end != 'delivered'")" \
+is "$(reported "end == 'dropped' and proto == 'udp' and lport == $((port + 1))")" $count 'and so are datagrams'
+is "$(reported "dir == 'tx' and lport == $port and end != 'delivered'")" \
 	0 'what was acknowledged while the connection ended is delivered'
-is "$(told "end == 'dropped' and proto == 'tcp' and bytes <= 60 and lport == $port")" \
+is "$(reported "end == 'dropped' and proto == 'tcp' and bytes <= 60 and lport == $port")" \
 	0 'the end of a connection is no drop'
-is "$(told "dir == 'tx' and rport == 7999 and end == 'dropped' and reason")" \
-	3 'a drop on the way out is told, with the reason'
-is "$(told "dev == '$other' and dir == 'tx' and lport == 9 and family == 'ipv6'")" $count 'resets of IPv6'
-is "$(told "dev == '$direct' and rport == 7777")" $count 'packets with the tag of a VLAN in them'
+is "$(reported "dir == 'tx' and rport == 7999 and end == 'dropped' and reason")" \
+	3 'a drop on the way out is reported, with the reason'
+is "$(reported "dev == '$other' and dir == 'tx' and lport == 9 and family == 'ipv6'")" $count 'resets of IPv6'
+is "$(reported "dev == '$direct' and rport == 7777")" $count 'packets with the tag of a VLAN in them'
 
 # --- a tunnel --------------------------------------------------------------------------------------------------------
 
@@ -118,8 +118,8 @@ wait_for 20 are_let_go || diag 'datagrams that nobody read are not let go'
 followed 'a tunnel'
 tell_unseen
 end_bg "$server_pid" KILL
-is "$(told "dir == 'rx' and laddr == '10.94.0.2'")" "$rx" 'a tunnel: what comes out of it, by its own name'
-is "$(told "dir == 'tx' and laddr == '10.94.0.2'")" "$tx" 'a tunnel: what goes into it'
-is "$(told "end == 'unfinished' or (dir == 'tx' and end == 'dropped')")" \
+is "$(reported "dir == 'rx' and laddr == '10.94.0.2'")" "$rx" 'a tunnel: what comes out of it, by its own name'
+is "$(reported "dir == 'tx' and laddr == '10.94.0.2'")" "$tx" 'a tunnel: what goes into it'
+is "$(reported "end == 'unfinished' or (dir == 'tx' and end == 'dropped')")" \
 	0 'a tunnel: all of it has come to an end, once'
 finish

@@ -24,7 +24,7 @@ ask ask tcp 10.98.0.2 $port 50
 followed
 in_stage socket 0.03 "bytes > 100 and lport == $port and n > 8" 'a reader that sleeps: socket'
 
-# The same after an event loop has told it.
+# The same after an event loop has reported it.
 port=$((port + 1))
 follow --json --rx -N "$server" -P $port
 serve "$server" "$load" echo tcp 10.98.0.2 $port epoll 0.03
@@ -32,17 +32,17 @@ ask ask tcp 10.98.0.2 $port 50
 followed
 in_stage socket 0.03 "bytes > 100 and lport == $port and n > 8" 'a reader that works between epoll and read: socket'
 
-# The reader shares its processor with two that never rest.
+# The reader shares its CPU with two that never rest.
 port=$((port + 1))
 follow --json --rx -N "$server" -P $port
 behind_hogs 10.98.0.2 $port 150
 followed
 # Now and then it need not wait; what is slow is slow for that reason.
 share=$("$check" "$journeys" part sched 80 "bytes > 100 and lport == $port and total_ns > 1e6")
-compare "${share/none/0}" -ge 95 'a reader behind others on its processor: sched' ||
+compare "${share/none/0}" -ge 95 'a reader behind others on its CPU: sched' ||
 	diag "$("$check" "$journeys" times sched "bytes > 100")"
 compare "$("$check" "$journeys" count "any(s['stage'] == 'sched' and (s['note'] or 0) >= 2 for s in stages)")" -ge 50 \
-	'and how many could run is told'
+	'and how many could run is reported'
 # hold NAMESPACE CHAIN: a filter holds packets to $port there; let_go ends it.
 hold() {
 	: >"$room/queue"
@@ -137,7 +137,7 @@ ask burst 10.98.0.2 $port 1208,1207 0.07 30
 followed
 in_ns "$client" tc qdisc del dev "$link_dev" root
 in_stage qdisc 0.025 "proto == 'udp' and bytes == 1235" 'a shaper: qdisc'
-# Its hook is attached when the first packet goes into a queue: of the first ones it is not told apart.
+# Its hook is attached when the first packet goes into a queue: the first ones do not show it separately.
 is "$("$check" "$journeys" stages "proto == 'udp' and bytes == 1235 and n >= 20")" \
 	'qdisc driver' 'a shaper: the driver after it'
 finish

@@ -89,12 +89,12 @@ ask ask tcp 10.92.0.2 $port 25
 wait "$server_pid"
 followed 'a filter that drops'
 thrown=$(in_ns "$server" nft list counters | awk '/counter/ {name = $2} /packets/ {print name, $2}' | sort | xargs)
-told=$(for dir in rx tx; do
+reported=$(for dir in rx tx; do
 	"$check" "$journeys" count "dir == '$dir' and end == 'dropped' and reason == 'NETFILTER_DROP'"
 done | xargs)
-is "in ${told% *} out ${told#* }" "$thrown" 'a filter that drops: each of them, with the reason'
-compare "${told% *}" -ge 2 'a filter that drops: some on the way in'
-compare "${told#* }" -ge 2 'a filter that drops: some on the way out'
+is "in ${reported% *} out ${reported#* }" "$thrown" 'a filter that drops: each of them, with the reason'
+compare "${reported% *}" -ge 2 'a filter that drops: some on the way in'
+compare "${reported#* }" -ge 2 'a filter that drops: some on the way out'
 is "$("$check" "$journeys" count "end not in ('delivered', 'dropped') or end == 'dropped' and not reason")" \
 	0 'a filter that drops: nothing is left open'
 in_ns "$server" nft delete table ip thrown
@@ -109,16 +109,16 @@ ask ask tcp 10.92.0.2 $port 40
 followed
 in_stage socket 0.02 "bytes > 100 and n > 8" 'a reader that sleeps: socket'
 
-# The reader shares its processor with two that never rest.
+# The reader shares its CPU with two that never rest.
 if [ "$last_cpu" -eq 0 ]; then
-	skip 'a reader behind others on its processor: sched' 'whoever asks needs the only processor, too'
+	skip 'a reader behind others on its CPU: sched' 'the client also needs the only CPU'
 else
 	port=$((port + 1))
 	follow --json --rx --stages few -N "$server" -P $port
 	behind_hogs 10.92.0.2 $port 100
 	followed
 	share=$("$check" "$journeys" part sched 80 "bytes > 100 and total_ns > 1e5 and n > 2")
-	compare "${share/none/0}" -ge 95 'a reader behind others on its processor: sched' ||
+	compare "${share/none/0}" -ge 95 'a reader behind others on its CPU: sched' ||
 		diag "$("$check" "$journeys" times sched "bytes > 100")"
 fi
 

@@ -5,7 +5,7 @@
 
 load=$live_dir/path-load.py
 check=$live_dir/path-check.py
-# Where there is one processor only, it is the first one, too.
+# Where there is one CPU only, it is also the first one.
 last_cpu=$(($(getconf _NPROCESSORS_ONLN) - 1))
 # What servers and clients run under.
 urgent=()
@@ -45,7 +45,7 @@ in_stage() {
 	is "$("$check" "$journeys" sums)" good "$4: stages add up"
 }
 
-# behind_hogs ADDR PORT COUNT: asks a server that shares its processor with two that never rest.
+# behind_hogs ADDR PORT COUNT: asks a server that shares its CPU with two that never rest.
 behind_hogs() {
 	local hogs=() i pid urgent=(chrt -b 0 taskset -c "$last_cpu")
 	serve "$server" "$load" echo tcp "$1" "$2"

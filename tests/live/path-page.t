@@ -13,24 +13,24 @@ gunzip -c "$root_dir/tests/golden/input/path.nest.gz" >"$room/path.nest" || exit
 
 # A browser takes seconds to start: what is looked at on one page is looked at in one go.
 export TZ=Asia/Tokyo
-page_try "$room/path.page" 'const all=s=>[...document.querySelectorAll(s)], told=[];
+page_try "$room/path.page" 'const all=s=>[...document.querySelectorAll(s)], reported=[];
 	const one=s=>document.querySelector(s), text=s=>one(s).textContent;
-	told.push(all("#list button").length + " " + all("#way tr").length + " " + text("#way .words"));
+	reported.push(all("#list button").length + " " + all("#way tr").length + " " + text("#way .words"));
 	const bars=all("#way .bar").map(b=>b.getBoundingClientRect()), way=one(".way").getBoundingClientRect();
-	told.push(bars.every(b=>b.left>=way.left-1) + " " + (way.width>300) + " " + (bars[4].width>0.95*way.width));
+	reported.push(bars.every(b=>b.left>=way.left-1) + " " + (way.width>300) + " " + (bars[4].width>0.95*way.width));
 	all("#list button")[3].click();
-	told.push(document.body.dataset.shown + " " + text("#way .wide td"));
+	reported.push(document.body.dataset.shown + " " + text("#way .wide td"));
 	document.dispatchEvent(new KeyboardEvent("keydown",{key:"ArrowRight"}));
-	told.push(document.body.dataset.shown);
+	reported.push(document.body.dataset.shown);
 	const drawn=c=>c.getContext("2d").getImageData(0,0,c.width,c.height).data.some((v,i)=>i%4===3&&v>0);
-	told.push(all("canvas").length + " " + all("canvas").every(drawn) + " " + all("#groups table").length);
-	told.push(all("#groups tr").find(t=>t.textContent.startsWith("irq")).textContent);
-	told.push(text("#heading") + ", " + all("#groups .wide td:nth-child(8)").map(t=>t.textContent).join(" "));
+	reported.push(all("canvas").length + " " + all("canvas").every(drawn) + " " + all("#groups table").length);
+	reported.push(all("#groups tr").find(t=>t.textContent.startsWith("irq")).textContent);
+	reported.push(text("#heading") + ", " + all("#groups .wide td:nth-child(8)").map(t=>t.textContent).join(" "));
 	all("#list button")[4].focus();
 	document.activeElement.dispatchEvent(new KeyboardEvent("keydown",{key:"ArrowLeft",bubbles:true}));
-	told.push(all("#list button").indexOf(document.activeElement) + " " + document.body.dataset.shown);
-	told.push(text("#note") + ", " + text("#axis span"));
-	return told.join("|")'
+	reported.push(all("#list button").indexOf(document.activeElement) + " " + document.body.dataset.shown);
+	reported.push(text("#note") + ", " + text("#axis span"));
+	return reported.join("|")'
 IFS='|' read -r slowest bars click key maps unseen tail focus note <<<"$got"
 is "$slowest" '10 8 reader waited 4.61 ms for a CPU: 3 runnable tasks ahead' \
 	'the slowest journeys, the first as a waterfall'

@@ -29,7 +29,7 @@ counted() {
 
 # --- ways to read ----------------------------------------------------------------------------------------------------
 
-# [least=N] reads HOW tcp|udp NAME [OPTION ...]: sixty messages, of which so many are told to be read, all unless told
+# [least=N] reads HOW tcp|udp NAME [OPTION ...]: sixty messages, of which N are reported as read, by default all
 reads() {
 	port=$((port + 1))
 	follow --rx "${@:4}" --json -N "$server" --where "lport == $port and bytes > 90"
@@ -47,7 +47,7 @@ compare "$("$check" "$journeys" count "pid == $server_pid")" -eq 60 'several dat
 reads several udp 'several readers'
 compare "$("$check" "$journeys" count "pid == $server_pid and tid")" \
 	-eq 60 'several readers: each journey has its thread'
-# These have the data before the processor on which it came is through with it. One whose announcement was missed
+# These have the data before the CPU on which it came is through with it. One whose announcement was missed
 # (others attach programs to the same hooks) is finished by the next, and the last has none.
 least=57 reads spin tcp 'a reader that never waits'
 compare "$("$check" "$journeys" count "pid == $server_pid")" -ge 57 'a reader that never waits: whose they are'
@@ -75,9 +75,9 @@ counted=$(($(counted) - before))
 in_ns "$client" ethtool -K "$link_dev" tso on gso on >/dev/null
 diag "$account"
 compare "$packets" -ge 2000 'full speed: there were many'
-# Neighbours may be asked again meanwhile; what programs missed is told as lost. While other tests attach programs to
+# Neighbours may be asked again meanwhile; missed events count as lost. While other tests attach programs to
 # the same hooks or take them away, the kernel passes some packets over for about a millisecond: those nobody sees.
-compare "$packets" -le "$counted" 'full speed: no packet is told twice'
+compare "$packets" -le "$counted" 'full speed: no packet is reported twice'
 compare $((packets + lost)) -ge $((counted * 98 / 100 - 1000)) \
 	'full speed: every packet of the interface is accounted for'
 is $(($(of delivered) + $(of dropped) + unfinished)) \

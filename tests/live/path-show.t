@@ -175,7 +175,7 @@ in_ns "$client" timeout 20 python3 "$room/tell.py"
 end_bg "$nest_pid"
 like "$(cat "$nest_err")" \
 	'nest: 3 of [0-9]+ packets did not reach their end: no reader' \
-	'data that nobody reads is told'
+	'data that nobody reads is reported'
 
 # --- nothing, and what cannot be ---
 

@@ -39,11 +39,11 @@ serve "$server" "$load" echo tcp 10.96.2.1 $port
 ask ask tcp 10.96.2.1 $port 100
 followed 'a router'
 is "$("$check" "$journeys" count "end != 'forwarded'")" 0 'a router: all is forwarded'
-compare "$("$check" "$journeys" count "bytes > 100")" -eq 200 'a router: each packet is told once'
+compare "$("$check" "$journeys" count "bytes > 100")" -eq 200 'a router: each packet is reported once'
 is "$("$check" "$journeys" stages "bytes > 100" | tr ' ' '\n' | grep -vx softirq | xargs)" \
 	'backlog ip driver' 'a router: in at one side, out at the other, and no queue'
 
-# Addresses rewritten on arrival: the socket's port is told.
+# Addresses rewritten on arrival: the socket's port is reported.
 port=$((port + 1))
 in_ns "$server" iptables -t nat -A PREROUTING -p tcp --dport $((port + 50)) -j REDIRECT --to-ports $port
 follow --json -N "$server" --rx --where "lport in ($port, $((port + 50)))"

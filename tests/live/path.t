@@ -46,9 +46,9 @@ followed 'a known load'
 got_rx=$(($(counted "$server" "$direct" rx) - rx)) got_tx=$(($(counted "$server" "$direct" tx) - tx))
 packets=$(sed -n 's/.*; \([0-9]*\) packets followed.*/\1/p' <<<"$account")
 # Neighbours may be asked again meanwhile, in either direction.
-compare "$packets" -le $((got_rx + got_tx)) 'no packet is told twice'
+compare "$packets" -le $((got_rx + got_tx)) 'no packet is reported twice'
 compare "$packets" -ge $((got_rx + got_tx - 4)) 'every packet of the interface is accounted for'
-is "$("$check" "$journeys" count True)" "$packets" 'each of them is told'
+is "$("$check" "$journeys" count True)" "$packets" 'each of them is reported'
 compare "$("$check" "$journeys" count "end == 'unfinished'")" -eq 0 'and has come to an end'
 compare "$("$check" "$journeys" count "dir == 'rx' and pid == $server_pid")" -eq 200 'whose process is known'
 compare "$("$check" "$journeys" count "end == 'dropped' and reason")" \

@@ -56,7 +56,7 @@ is_done() {
 	[ "$waiting" = 0 ] && [ $((packets + dropped)) -ge "$2" ]
 }
 # queue DEVICE KIND [OPTION ...]: gives the interface such a queue; false, with the reason
-# told, when the kernel has none.
+# reported, when the kernel has none.
 queue() {
 	local dev=$1 kind=$2
 	shift 2

@@ -43,6 +43,17 @@ done
 shown=$(python3 "$room/terminal.py" "$nest" trace sock.create -d 0.2 -- echo -v)
 like "$shown" '-v' 'words of the command behind -- stay with it'
 unlike "$shown" 'nest: ready' 'and do not speak for nest'
+# A command that stops nest while it fills the ring buffer.
+cat >"$room/flood.py" <<'END'
+import os, signal, socket
+os.kill(os.getppid(), signal.SIGSTOP)
+for _ in range(5000):
+    socket.socket().close()
+os.kill(os.getppid(), signal.SIGCONT)
+END
+shown=$(python3 "$room/terminal.py" "$nest" trace sock.create --buffer 4096 -- python3 "$room/flood.py" | tail -n 20)
+like "$shown" 'nest: [0-9]+ events, [1-9][0-9]* lost' 'the closing line is on a terminal when something was lost'
+unlike "$shown" 'nest: ready' 'and nothing else'
 shown=$(python3 "$room/terminal.py" "$nest" tcplife -i nosuch:device -d 0.1)
 like "$shown" 'nest: ' 'errors are shown on a terminal'
 finish

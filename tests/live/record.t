@@ -64,7 +64,7 @@ is "$?" 0 'a command is recorded'
 like "$(tail -n 1 "$room/err")" '^nest: [0-9]+ events, 0 lost' 'the closing line counts'
 is "$(sql "$room/command.nest" 'SELECT count(*) BETWEEN 4 AND 12 AS n FROM sample')" '{"n":1}' 'for as long as it ran'
 "$nest" record -o "$room/none.nest" -- /nonexistent/command >/dev/null 2>"$room/err"
-like "$(cat "$room/err")" 'cannot run /nonexistent/command: No such file' 'a command that cannot be run is told'
+like "$(cat "$room/err")" 'cannot run /nonexistent/command: No such file' 'a command that cannot be run is reported'
 "$nest" record >/dev/null 2>"$room/err"
 is "$?" 2 'a recording needs a file'
 "$nest" record -o "$room/nowhere.nest" -N no-such-namespace >/dev/null 2>"$room/err"

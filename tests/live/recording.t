@@ -71,7 +71,7 @@ like "$(cat "$room/err")" 'has no table route' 'and that is said'
 is "$("$nest" diagnose -f "$file" --json --from +2s 2>/dev/null | wc -l)" 1 '--from begins later'
 "$nest" diagnose -f "$file" --from +1h >/dev/null 2>"$room/err"
 is "$?" 5 'a time beyond its end'
-like "$(cat "$room/err")" '0 samples are too few' 'is told'
+like "$(cat "$room/err")" '0 samples are too few' 'is reported'
 
 # Whatever looks can be kept and read again.
 "$nest" sockets -N "$client" --json --save "$room/sockets.nest" >"$room/sockets" 2>/dev/null

@@ -18,7 +18,7 @@ v = [json.loads(line) for line in open(sys.argv[1])]
 print($2)" "$1"
 }
 
-# What the host as a whole suffers from at the moment (another's memory, say) is told as well: only one cause is
+# What the host as a whole suffers from at the moment (another's memory, say) is reported as well: only one cause is
 # looked for. A server with a stopped reader, and two clients that send to it.
 bg nsenter --net="/run/netns/$server" -- python3 -c '
 import socket, time
@@ -70,7 +70,7 @@ is "$("$nest" sockets -N "$client" -i "$dev" --json 2>/dev/null | wc -l)" 2 'soc
 "$nest" diagnose -p 4194304 >/dev/null 2>"$room/err"
 like "$(cat "$room/err")" 'there is no process 4194304' 'a process that is not there is said'
 
-# Both ends on one host: who waits for a stopped server is told of it, and who asks a server that only thinks is not.
+# Both ends on one host: a client of a stopped server is affected, one of a server that only computes is not.
 asker_code='
 import socket, sys
 s = socket.create_connection((sys.argv[2], int(sys.argv[1])))
@@ -108,10 +108,10 @@ looks+=("$!")
 wait "${looks[@]}"
 kill -CONT "$local_pid"
 is "$(said "$room/stopped.json" '[f["module"] for f in v[-1]["findings"] if f["cause"] == "app-not-reading"]')" \
-	"['app:$local_pid']" 'who waits for a program of the same host is told of that one'
+	"['app:$local_pid']" 'a client on the same host names the stopped server'
 like "$(cat "$room/thinks.txt")" \
 	"127.0.0.1:[0-9]+ waits for python3 \\($local_pid\\): 1 request unanswered for [0-9.]+ m?s" \
-	'an answer that has not come is told'
+	'an answer that has not come is reported'
 like "$(cat "$room/far.txt")" \
 	"python3 \\($far_asker\\) waits for 10.77.0.2:5005: 1 request unanswered for [0-9.]+ m?s" \
 	'and of a peer elsewhere'

@@ -142,7 +142,7 @@ if command -v setpriv >/dev/null; then
 		print("well")
 	END
 	is "$(tail -1 "$room/user.txt")" well \
-		'a user without privilege sees the own sockets, and is told what is hidden' ||
+		'a user without privilege sees its own sockets, and what is hidden is reported' ||
 		diag "$(cat "$room/user.txt")"
 else
 	skip 'without privilege' 'needs setpriv'

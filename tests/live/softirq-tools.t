@@ -63,7 +63,7 @@ done
 in_ns "$client" taskset -c 0 ping -c 1 -W 5 -q 10.92.0.2 >/dev/null
 look ready
 plain_before=$(received "$plain") polled_before=$(received "$polled")
-ok 'packets on one processor' in_ns "$client" taskset -c 0 python3 -c '
+ok 'packets on one CPU' in_ns "$client" taskset -c 0 python3 -c '
 import os, socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for _ in range(700):
@@ -121,14 +121,14 @@ is "$(figures "$irqlat" "{e['name'] in open(room + '/interrupts.over').read() fo
 	'{True}' 'irqlat: with their names'
 
 is "$(figures "$softnet" "[700 <= e['packets'] <= (line('softnet', 'after', 0) - line('softnet', 'before', 0)) % 2**32
-	for e in r if e['cpu'] == 0]")" '[True]' 'softnet: the packets are those of the processor'
+	for e in r if e['cpu'] == 0]")" '[True]' 'softnet: the packets are those of the CPU'
 is "$(figures "$softnet" "{e['count'] > 0 and e['run_ns'] > 0 and e['max'] >= e['min'] >= 0 for e in r}")" \
 	'{True}' 'softnet: runs, time and backlog'
 is "$(figures "$softnet" "[e['max'] >= 37 for e in r if e['cpu'] == 0]")" \
 	'[True]' 'softnet: as many wait as come at once'
 is "$(figures "$devices" "sum(e['count'] for e in r if e['dev'] == '$plain') >= $plain_packets * 0.8,
 	[e['share'] > 0.9 for e in r if e['dev'] == '$plain' and e['cpu'] == 0]")" \
-	'(True, [True])' 'softnet: the processor that takes the packets of an interface'
+	'(True, [True])' 'softnet: the CPU that takes the packets of an interface'
 
 is "$(figures "$polls" "sum(e['packets'] for e in r) >= $polled_packets * 0.8, {e['dev'] for e in r}")" \
 	"(True, {'$polled'})" 'napi.poll: as many packets as ip counts'
@@ -145,7 +145,7 @@ done
 # --- a CPU that does not keep up -------------------------------------------------------------------------------------
 # The limits are host-wide: only in the test's own machine.
 if [ -z "${NEST_VM-}" ]; then
-	skip 'softnet: what a processor drops and leaves' 'only in the emulated machine'
+	skip 'softnet: what a CPU drops and leaves' 'only in the emulated machine'
 else
 	# moved COLUMN FILE FILE: change of a column of the per-CPU counters.
 	moved() {
@@ -170,7 +170,7 @@ for _ in range(3):
 	end_bg "$nest_pid"
 	dropped=$(moved 1 "$room/softnet.ready" "$room/softnet.over") \
 		squeezed=$(moved 2 "$room/softnet.ready" "$room/softnet.over")
-	compare "$dropped" -gt 20 'the processor drops'
+	compare "$dropped" -gt 20 'the CPU drops'
 	is "$(figures "$nest_out" 'sum(e["dropped"] for e in r)')" \
 		"$dropped" 'softnet: as many drops as the kernel counts'
 	compare "$squeezed" -gt 3 'and leaves work for later'
@@ -189,7 +189,7 @@ fi
 if [ -z "$thread" ] || ! chrt -f 50 true 2>/dev/null; then
 	skip "$stopped" 'needs polling by threads (Linux 5.12) and SCHED_FIFO'
 elif ! taskset -pc 1 "$thread" >/dev/null 2>&1; then
-	skip "$stopped" 'needs a second processor'
+	skip "$stopped" 'needs a second CPU'
 else
 	running=() errors=()
 	start held bqllat -a -N "$client"

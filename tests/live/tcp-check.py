@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares what the TCP tools told with a capture, with what the client did, and with the kernel's own counters.
+"""Compares what the TCP tools reported with a capture, with what the client did, and with the kernel's own counters.
 
     tcp-check.py ROOM SERVER-PID DROPPED RETRANSMITTED OUTPUT
 
-Writes a line for each comparison: what it shows, what was told, what should have been, separated by tabs. Connections
+Writes a line per comparison: what it shows, what was reported, what should have been, separated by tabs. Connections
 are known by the client's port.
 """
 import collections
@@ -23,12 +23,12 @@ FLAGS = (("FIN", 1), ("SYN", 2), ("RST", 4), ("PSH", 8), ("ACK", 16), ("URG", 32
 room, output = sys.argv[1], sys.argv[5]
 server_pid, dropped, retransmitted = map(int, sys.argv[2:5])
 lines = []
-# In an emulated machine whoever has something to do waits long for the processor, and timers
+# In an emulated machine whoever has something to do waits long for the CPU, and timers
 # run out that otherwise do not.
 slow = 100 if os.environ.get("NEST_VM") else 1
 
 
-def told(name):
+def reported(name):
     with open(f"{room}/{name}.json", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
@@ -64,7 +64,7 @@ def read_wire():
 wire = read_wire()
 with open(f"{room}/done.json", encoding="utf-8") as done_file:
     done = json.load(done_file)
-short_of_memory = any(e["reason"] == "PROTO_MEM" for e in told("drop"))
+short_of_memory = any(e["reason"] == "PROTO_MEM" for e in reported("drop"))
 port_of = {c["name"]: c["lport"] for c in done}
 name_of = {c["lport"]: c["name"] for c in done}
 
@@ -87,7 +87,7 @@ PSH, FIN = 8, 1
 
 
 def cut(event):
-    """What is told whole and cut up below: the packets that it makes. PSH and FIN are the last one's."""
+    """What is reported whole and segmented below: the packets that it makes. PSH and FIN are the last one's."""
     piece = event["gso_bytes"] if event["dir"] == "tx" and event["gso_bytes"] else 1 << 20
     flags, left, seq = flags_of(event["flags"]) & ~PSH, event["bytes"], event["seq"]
     while True:
@@ -99,7 +99,7 @@ def cut(event):
             return
 
 
-snoop = told("snoop")
+snoop = reported("snoop")
 seen = collections.Counter(packet for e in snoop for packet in cut(e))
 captured = collections.Counter((p.dir, p.lport, p.rport, p.flags & ~PSH, p.seq, p.ack, p.bytes) for p in wire)
 same("tcpsnoop: every packet of the capture", list((captured - seen).items())[:3], [])
@@ -110,7 +110,7 @@ same("tcpsnoop: the client's packets are the client's",
 # --- connections -----------------------------------------------------------------------------------------------------
 
 established = {p.lport for p in wire if p.dir == "rx" and p.flags & 0x12 == 0x12}
-life = told("life")
+life = reported("life")
 same("tcplife: the connections of the capture", sorted(e["lport"] for e in life if e["state"] != "SYN_SENT"),
      sorted(established))
 
@@ -142,17 +142,17 @@ same("tcplife: and as the client wrote them",
      by_port([e for e in life if e["lport"] in name_of], lambda e: e["tx_bytes"]),
      by_port(done, lambda c: c["sent"]))
 same("tcplife: which end asked", sorted({(e["role"], e["rport"] > BASE) for e in life}), [("client", True)])
-served = [e for e in told("life-server") if e["lport"] not in (FULL, CLOSED)]
+served = [e for e in reported("life-server") if e["lport"] not in (FULL, CLOSED)]
 same("tcplife: the server's ends have the server as their owner", {(e["role"], e["pid"]) for e in served},
      {("server", server_pid)})
-same("tcpaccept: the connections that were accepted", sorted((e["rport"], e["pid"]) for e in told("accept")),
+same("tcpaccept: the connections that were accepted", sorted((e["rport"], e["pid"]) for e in reported("accept")),
      sorted((c["lport"], server_pid) for c in done if c["name"] != "full"))
-connect = told("connect")
+connect = reported("connect")
 same("tcpconnect: each connection, and the one that was refused",
      sorted((e["lport"], e["error"]) for e in connect if e["rport"] != CLOSED),
      sorted((c["lport"], None) for c in done))
 same("tcpconnect: refused", [e["error"] for e in connect if e["rport"] == CLOSED], ["ECONNREFUSED"])
-tracer = told("tracer")
+tracer = reported("tracer")
 same("tcptracer: connected and closed",
      collections.Counter(e["event"] for e in tracer if not e["error"] or e["event"] == "tcp.close"),
      collections.Counter({"sock.connect": len(done), "tcp.close": len(done)}))
@@ -164,7 +164,7 @@ def handshake(port):
     return min(p.time for p in wire if p.lport == port and p.dir == "rx" and p.flags & 0x12 == 0x12) - first
 
 
-latencies = [e for e in told("connlat") if not e["error"]]
+latencies = [e for e in reported("connlat") if not e["error"]]
 same("tcpconnlat: one for each connection", sorted(e["lport"] for e in latencies), sorted(c["lport"] for c in done))
 holds("tcpconnlat: far from the capture's time, us",
       max(abs(e["lat_ns"] - handshake(e["lport"])) // 1000 for e in latencies), 0, 20000 * slow)
@@ -172,7 +172,7 @@ holds("tcpconnlat: a SYN that was lost costs a second, ms",
       next(e["lat_ns"] for e in latencies if e["lport"] == port_of["syn"]) // 1000000, 990,
       1300 if slow == 1 else 10000)
 
-states = [(e["oldstate"], e["newstate"]) for e in told("states") if e["lport"] == port_of["lossy"]]
+states = [(e["oldstate"], e["newstate"]) for e in reported("states") if e["lport"] == port_of["lossy"]]
 # The port is known from the second change on.
 same("tcpstates: a connection from its beginning to its end", states[:2] + states[-1:],
      [("SYN_SENT", "ESTABLISHED"), ("ESTABLISHED", "FIN_WAIT1"), ("FIN_WAIT2", "CLOSE")])
@@ -195,7 +195,7 @@ def sent_again():
     return again
 
 
-retrans = [e for e in told("retrans") if not e["error"]]
+retrans = [e for e in reported("retrans") if not e["error"]]
 same("tcpretrans: packets retransmitted, by connection", by_port(retrans, lambda e: e["segs"]), by_port(sent_again()))
 same("tcpretrans: as many as the kernel counts", sum(e["segs"] for e in retrans), retransmitted)
 kinds = collections.defaultdict(list)
@@ -211,11 +211,12 @@ same_with_memory("tcpretrans: and when that is lost, by the timer",
                  ["probe", "timeout"] if slow > 1 else ["probe", "timeout", "timeout"])
 same_with_memory("tcpretrans: losses amid the stream are repaired fast",
                  "fast" in kinds["lossy"] and "fast" in kinds["lossy6"], True)
-same("tcpretrans: a lost SYN/ACK", {(e["kind"], e["rport"]) for e in told("retrans-server") if e["lport"] == BASE + 8},
+same("tcpretrans: a lost SYN/ACK",
+     {(e["kind"], e["rport"]) for e in reported("retrans-server") if e["lport"] == BASE + 8},
      {("synack", port_of["synack"])})
 same_with_memory("tcpretrans: bytes of segments, not of headers",
                  {e["bytes"] for e in retrans if e["lport"] == port_of["timeout"] and e["bytes"]}, {983})
-win = told("win")
+win = reported("win")
 same("tcpwin: the same retransmissions",
      sorted((e["lport"], e["seq"]) for e in win if e["event"] == "tcp.retransmit" and not e["error"]),
      sorted((e["lport"], e["seq"]) for e in retrans))
@@ -225,14 +226,14 @@ same("tcpwin: a row when a connection is there", sorted(e["lport"] for e in win 
 # --- resets and windows ----------------------------------------------------------------------------------------------
 
 resets = [p for p in wire if p.flags & 4]
-same("tcpreset: resets that arrive", by_port([e for e in told("reset") if e["dir"] == "rx"]),
+same("tcpreset: resets that arrive", by_port([e for e in reported("reset") if e["dir"] == "rx"]),
      by_port([p for p in resets if p.dir == "rx"]))
-same("tcpreset: resets that the client sends", by_port([e for e in told("reset") if e["dir"] == "tx"]),
+same("tcpreset: resets that the client sends", by_port([e for e in reported("reset") if e["dir"] == "tx"]),
      by_port([p for p in resets if p.dir == "tx"]))
 # Before 6.10 the kernel tells resets of sockets only.
 with open("/sys/kernel/btf/vmlinux", "rb") as btf:
     all_resets = b"\0trace_event_raw_tcp_send_reset\0" in btf.read()
-server_resets = told("reset-server")
+server_resets = reported("reset-server")
 same("tcpreset: the server sent them", sorted(e["rport"] for e in server_resets if e["dir"] == "tx"),
      sorted(p.lport for p in resets if p.dir == "rx" and (all_resets or p.rport != CLOSED)))
 if all_resets:
@@ -246,14 +247,14 @@ same("tcpreset: and the owner, where there is one",
 closed_windows = [p for p in wire if p.dir == "rx" and p.window == 0 and not p.flags & 6]
 # The kernel has no such sample of a connection whose own end has been closed, though what was written may still be on
 # its way: only the one whose writer waits for the reader is known to be open when its window closes.
-zero, on_wire = {name_of[e["lport"]]: e["count"] for e in told("zero")}, by_port(closed_windows)
+zero, on_wire = {name_of[e["lport"]]: e["count"] for e in reported("zero")}, by_port(closed_windows)
 same("tcp.probe: zero windows of a reader that is slow", zero.get("slow"), on_wire.get("slow"))
 same("tcp.probe: and none that was not on the wire", {name for name in zero if zero[name] > on_wire.get(name, 0)},
      set())
 same("tcp.probe: there were some", on_wire.get("slow", 0) > 0, True)
-rtt = told("rtt")
+rtt = reported("rtt")
 same("tcprtt: both hosts", sorted(e["raddr"] for e in rtt), ["10.88.0.2", "fd88::2"])
-samples = {e["lport"]: e["count"] for e in told("segments")}
+samples = {e["lport"]: e["count"] for e in reported("segments")}
 arrived = collections.Counter(p.lport for p in wire if p.dir == "rx" and not p.flags & 2)
 same("tcp.probe: never more samples than packets that arrived", [p for p, n in samples.items() if n > arrived[p]], [])
 same("tcp.probe: a sample for each packet of a connection that stays open",
@@ -265,7 +266,7 @@ same("tcp.probe: a sample for each packet of a connection that stays open",
 
 # --- waiting ---------------------------------------------------------------------------------------------------------
 
-hold = told("hold")
+hold = reported("hold")
 nagle = {e["seq"]: e for e in hold if e["lport"] == port_of["nagle"]}
 seconds = [p for p in wire if p.lport == port_of["nagle"] and p.dir == "tx" and p.bytes == 11]
 written = next(c["written_ns"] for c in done if c["name"] == "nagle")
@@ -288,38 +289,38 @@ gaps = [abs(nagle[p.seq]["lat_ns"] - (p.time - w)) // 1000 for p, w in zip(secon
 holds("tcp.hold: far from the time between write and capture, us", max(gaps), 0, 15000 * slow)
 same("tcp.hold: TCP_NODELAY waits for nobody",
      [e["reason"] for e in hold if e["lport"] == port_of["nodelay"] and e["reason"] == "nagle"], [])
-same("tcpnagle: adds them up", sum(e["count"] for e in told("nagle") if e["reason"] == "nagle"),
+same("tcpnagle: adds them up", sum(e["count"] for e in reported("nagle") if e["reason"] == "nagle"),
      sum(1 for e in hold if e["reason"] == "nagle"))
 same("tcp.hold: a closed window holds data",
      any(e["reason"] == "window" for e in hold if e["lport"] == port_of["slow"]), True)
 paced = [e for e in hold if e["lport"] == port_of["paced"] and e["reason"] == "pacing"]
 holds("tcppacing: waits of a connection of 1 MB/s that sends 400 kB, ms", sum(e["lat_ns"] for e in paced) // 1000000,
       200, 600 if slow == 1 else 20000)
-same("tcppacing: adds them up", sum(e["count"] for e in told("pacing")),
+same("tcppacing: adds them up", sum(e["count"] for e in reported("pacing")),
      sum(1 for e in hold if e["reason"] == "pacing"))
-late = [e for e in told("pktlat") if e["lport"] == BASE + 12]
+late = [e for e in reported("pktlat") if e["lport"] == BASE + 12]
 same("tcppktlat: who read, and how much", [(e["pid"], e["bytes"]) for e in late], [(server_pid, 37)])
 holds("tcppktlat: read after 300 ms, ms", late[0]["lat_ns"] // 1000000, 295, 400 * slow)
-backlogs = [(e["backlog"], e["backlog_max"]) for e in told("synbl") if e["lport"] == FULL]
+backlogs = [(e["backlog"], e["backlog_max"]) for e in reported("synbl") if e["lport"] == FULL]
 same("tcpsynbl: three that nobody accepts, two allowed", backlogs, [(1, 2), (2, 2), (3, 2)])
-same("tcpsynbl: one for each connection", sum(1 for e in told("synbl") if e["lport"] != FULL), len(done) - 3)
+same("tcpsynbl: one for each connection", sum(1 for e in reported("synbl") if e["lport"] != FULL), len(done) - 3)
 
 # --- drops, sums, congestion -----------------------------------------------------------------------------------------
 
-drops = told("drop")
+drops = reported("drop")
 same("tcpdrop: what the firewall dropped, by its own counter",
      sum(1 for e in drops if e["reason"] == "NETFILTER_DROP" and e["dir"] == "rx"), dropped)
 same("tcpdrop: a SYN for a port where nobody listens",
      [(e["reason"], e["flags"], e["dir"]) for e in drops if e["lport"] == CLOSED],
      [("NO_SOCKET", "SYN", "rx")])
-top = told("top")
+top = reported("top")
 same("tcptop: bytes of each connection", sorted((e["lport"], e["tx_bytes"], e["rx_bytes"]) for e in top),
      sorted((c["lport"], c["sent"], c["received"]) for c in done if c["sent"]))
 same("tcptop: the busiest first", top[0]["lport"], port_of["lossy"])
 v6 = sum(c["sent"] for c in done if c["name"].endswith("6"))
-same("tcpsubnet: bytes by subnet", {e["subnet"]: e["sum"] for e in told("subnet")},
+same("tcpsubnet: bytes by subnet", {e["subnet"]: e["sum"] for e in reported("subnet")},
      {"10.88.0.0/24": sum(c["sent"] for c in done) - v6, "fd88::/64": v6})
-cong = told("cong")
+cong = reported("cong")
 same_with_memory("tcpcong: a connection with losses went through recovery", {"open", "recovery"} <=
      {e["old_congestion"] for e in cong if e["lport"] == port_of["lossy"]}, True)
 span = {e["lport"]: e["span_ns"] for e in life}

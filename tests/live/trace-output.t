@@ -32,14 +32,14 @@ END
 both_closed() {
 	[ "$(grep -c '^X' "$nest_out")" -eq 2 ]
 }
-ok 'both ends of a connection are told' wait_for 10 both_closed
+ok 'both ends of a connection are reported' wait_for 10 both_closed
 end_bg "$nest_pid"
 is "$(awk 'NR > 1 { print $1 }' "$nest_out" | sort | tr -d '\n')" ACXX 'tcptracer has the letters that people know'
 
-# --- what nobody is told ---------------------------------------------------------------------------------------------
+# --- what nobody sees -------------------------------------------------------------------------------------------------
 
-# runs: how often threads of the host's first process got a processor. Of one that ran twice
-# a program must have been told.
+# runs: how often threads of the host's first process got a CPU. Of one that ran twice
+# a program must have seen it.
 runs() {
 	cat /proc/1/task/*/schedstat 2>/dev/null | awk '{ runs += $3 } END { print runs + 0 }'
 }
@@ -60,13 +60,13 @@ tell_hidden() {
 	done
 	end_bg "$nest_pid"
 	run_err=$nest_err
-	told=$(grep -c 'while pid 1 is on the CPU' "$nest_err")
+	reported=$(grep -c 'while pid 1 is on the CPU' "$nest_err")
 }
 before=$(runs)
-# It is watched for a fifth of the time. Where nothing must be told, it must not be told by any of several runs.
+# It is watched for a fifth of the time. Where nothing must be reported, it must not be reported by any of several runs.
 for _ in $(seq $((slower > 1 ? 3 : 8))); do
 	tell_hidden
-	[ "$told" -eq 0 ] || break
+	[ "$reported" -eq 0 ] || break
 done
 has_run $((before + 2))
 ran=$?
@@ -82,15 +82,15 @@ for _ in 1 2 3 4 5 6; do
 	state=$(figures "$nest_out" '[e["state"] for e in r if e["check"] == "first_process"][0]')
 done
 if [ "$ran" -ne 0 ]; then
-	skip 'what pid 1 hides is told' 'pid 1 does not run'
+	skip 'what pid 1 hides is reported' 'pid 1 does not run'
 elif [ -n "${NEST_VM-}" ]; then
-	is "$told" 0 'pid 1 hides nothing on this kernel, and nobody says so'
+	is "$reported" 0 'pid 1 hides nothing on this kernel, and nobody says so'
 else
-	diag "doctor: $state, told: $told"
+	diag "doctor: $state, reported: $reported"
 	case $state in
-	limited) is "$told" 1 'what pid 1 hides is told, as the doctor says' ;;
-	ok) is "$told" 0 'pid 1 hides nothing, as the doctor says' ;;
-	*) skip 'what pid 1 hides is told' 'pid 1 did not run while the doctor looked' ;;
+	limited) is "$reported" 1 'what pid 1 hides is reported, as the doctor says' ;;
+	ok) is "$reported" 0 'pid 1 hides nothing, as the doctor says' ;;
+	*) skip 'what pid 1 hides is reported' 'pid 1 did not run while the doctor looked' ;;
 	esac
 fi
 is "$(sed -n '$p' "$run_err")" 'nest: 0 events, 0 lost' 'and the closing line is the last'

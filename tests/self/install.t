@@ -41,6 +41,13 @@ completes() {
 }
 check 'bash completes a command' completes nest doc doctor
 check 'bash completes an option' completes nest diagnose --fail --fail-on
+# completes_fish LINE WANT: fish offers WANT for a command line.
+completes_fish() {
+	fish --no-config -c "source '$share/fish/vendor_completions.d/nest.fish'; complete -C '$1'" | grep -q -e "^$2"
+}
+check 'fish completes an option' completes_fish 'nest diagnose --fail' --fail-on
+check 'fish completes the options of every command' completes_fish 'nest diagnose --verb' --verbose
+check 'fish completes their letters' completes_fish 'nest diagnose -' -v
 
 cat >"$room/field.c" <<'END'
 #include "record/field.h"

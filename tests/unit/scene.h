@@ -13,7 +13,9 @@
 #include "diagnose/graph/window.h"
 #include "diagnose/infer/diagnosis.h"
 #include "probe/arrival.h"
+#include "probe/asking.h"
 #include "probe/keepalive.h"
+#include "probe/unanswered_tally.h"
 #include "probe/wire.h"
 #include "snapshot/netlink/conntrack.h"
 #include "snapshot/netlink/firewall.h"
@@ -43,7 +45,7 @@ struct scene {
 	struct cgroup_record cgroup;
 	/* Only there when a case says so. */
 	bool has_other, has_rule, has_conntrack, has_lookup, has_refusal, has_arrival, has_protocol, has_tunnel,
-		has_keepalive, has_softnet, has_upper;
+		has_keepalive, has_asking, has_unanswered, has_softnet, has_upper;
 	struct link_record upper;          /* an interface on top of the first */
 	struct socket_record other_socket; /* a second connection, to the same host */
 	struct tcp_record other;
@@ -53,6 +55,8 @@ struct scene {
 	struct refusal_record refusal;
 	struct arrival_record arrival;
 	struct keepalive_record keepalive;
+	struct asking_record asking;
+	struct unanswered_record unanswered;
 	struct protocol_record protocol;
 	struct tunnel_record tunnel;
 	struct softnet_record softnet;
@@ -182,6 +186,10 @@ static void fill_more(struct snapshot *snapshot, struct scene *s)
 		put(snapshot, &lookup_type, &s->lookup);
 	if (s->has_keepalive)
 		put(snapshot, &keepalive_type, &s->keepalive);
+	if (s->has_asking)
+		put(snapshot, &asking_type, &s->asking);
+	if (s->has_unanswered)
+		put(snapshot, &unanswered_type, &s->unanswered);
 	if (s->has_arrival)
 		put(snapshot, &arrival_type, &s->arrival);
 	if (s->has_refusal)

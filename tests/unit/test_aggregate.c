@@ -191,6 +191,30 @@ TEST(a_table_has_rates_shares_and_classes_in_the_order_of_its_keys)
 					  "small=1 large=0");
 }
 
+TEST(a_table_has_percentiles_and_means_beside_its_histogram)
+{
+	static const struct aggregate_table table = {.adds = {"bytes"}, .means = true, .percentiles = true};
+	struct shape shape = event_shape(event_find("sock.send"));
+	char *keys[] = {(char *)"comm"};
+	struct aggregate_spec spec = {.kind = AGGREGATE_HIST, .value = "bytes", .by = {1, keys}, .table = &table};
+	_cleanup_(rows_done) struct rows rows = {};
+	struct why why = {};
+
+	CHECK_EQ_INT(aggregate_open(&spec, &shape, 1, &rows.aggregate, &why), 0);
+	for (unsigned i = 0; i < 98; i++)
+		add(&rows, "a", 64);
+	add(&rows, "a", 1 << 20);
+	add(&rows, "a", 1 << 20);
+	add(&rows, "b", 1000);
+	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 2);
+	/* The slot of 64 goes up to 127; a single value is not interpolated. */
+	CHECK_EQ_TEXT(rows.text.items[0],
+		      "comm=a count=100 bytes=21034 sum=2103424 min=64 max=1048576 avg=21034 p50=96 "
+		      "p99=1048576");
+	CHECK_EQ_TEXT(rows.text.items[1], "comm=b count=1 bytes=1000 sum=1000 min=1000 max=1000 avg=1000 p50=1000 "
+					  "p99=1000");
+}
+
 static void see_share(const void *row, void *context)
 {
 	const struct record_type *type = aggregate_type(((struct rows *)context)->aggregate);

@@ -2,6 +2,8 @@
 /* Requests and replies: who is late, who has nothing to say. Within one tick both have the same age. */
 #include "scene.h"
 
+#include "event/tcp/tcp_exchange.h"
+
 #define TICK_NS UINT64_C(4000000)
 
 /* So many exchanges since the last sample; the ages of what was last asked, acknowledged and answered, in ticks. */
@@ -134,6 +136,103 @@ TEST(questions_on_new_connections)
 	CHECK_EQ_TEXT(diagnose(asks_anew), "peer-slow");
 	CHECK_EQ_TEXT(diagnose(asks_somebody_slow), "");
 	CHECK_EQ_TEXT(diagnose(is_asked_anew), "app-not-reading");
+}
+
+/* Every two seconds an answer and, in the same tick, the next request, which is acknowledged at once. */
+static void asks_again(struct scene *s, unsigned sample)
+{
+	uint64_t age = sample % 10 * 50 + 10;
+
+	exchange(s, sample % 10 == 0, age, age, age);
+	s->has_asking = true;
+	s->asking = (struct asking_record){.cookie = s->socket.cookie, .sent_last = true};
+}
+
+/* The same to the ages: a request and its answer, and then the program has nothing to ask. */
+static void has_been_answered(struct scene *s, unsigned sample)
+{
+	asks_again(s, sample);
+	s->asking.sent_last = false;
+}
+
+static void is_asked_again(struct scene *s, unsigned sample)
+{
+	has_been_answered(s, sample);
+	listens(s);
+}
+
+/* Ten quick answers, then one that takes 0.8 s. */
+static void is_slow_at_times(struct scene *s, unsigned sample)
+{
+	uint64_t age = sample % 5 * 50 + 10;
+
+	exchange(s, sample % 5 == 0 ? 10 : 0, age, age, age);
+	s->has_asking = true;
+	s->asking = (struct asking_record){.cookie = s->socket.cookie, .sent_last = true};
+}
+
+/* Without BPF the order in a tick is unknown. */
+static void is_unknown(struct scene *s, unsigned sample)
+{
+	asks_again(s, sample);
+	s->has_asking = false;
+}
+
+static void polls_long(struct scene *s, unsigned sample)
+{
+	uint64_t age = sample * 50 + 10;
+
+	exchange(s, 0, age, age, age);
+	s->tcp.data_segs_in = s->tcp.data_segs_out = 100;
+	s->has_asking = true;
+	s->asking = (struct asking_record){.cookie = s->socket.cookie, .sent_last = true};
+}
+
+TEST(services_that_were_always_slow)
+{
+	CHECK_EQ_TEXT(diagnose(asks_again), "peer-slow");
+	CHECK_EQ_TEXT(diagnose(has_been_answered), "");
+	CHECK_EQ_TEXT(diagnose(is_asked_again), "app-not-sending");
+	CHECK_EQ_TEXT(diagnose(is_slow_at_times), "peer-slow");
+	CHECK_EQ_TEXT(diagnose(is_unknown), "");
+	CHECK_EQ_TEXT(diagnose(polls_long), "");
+}
+
+/* Each request has a connection of its own, which lives for 0.4 s: too short to count as a slow answer. */
+static void gives_up(struct scene *s, unsigned sample)
+{
+	uint64_t age = sample % 3 * 50 + 1;
+
+	s->socket.cookie = 100 + sample / 3;
+	s->socket.lport = (uint16_t)(40000 + sample / 3);
+	s->tcp.data_segs_out = s->tcp.data_segs_in = 0;
+	exchange(s, 0, age, age, age);
+	s->tcp.data_segs_out = 1;
+	s->has_unanswered = sample > 6;
+	s->unanswered = (struct unanswered_record){.outcome = TCP_EXCHANGE_CLOSED,
+						   .service = s->socket.raddr,
+						   .service_port = s->socket.rport,
+						   .requests = sample / 3,
+						   .mean_ns = 400 * NSEC_PER_MSEC};
+}
+
+static void gives_up_elsewhere(struct scene *s, unsigned sample)
+{
+	gives_up(s, sample);
+	s->unanswered.service_port++;
+}
+
+static void gives_up_here(struct scene *s, unsigned sample)
+{
+	gives_up(s, sample);
+	s->unanswered.serves = true;
+}
+
+TEST(requests_that_end_without_an_answer)
+{
+	CHECK_EQ_TEXT(diagnose(gives_up), "peer-slow");
+	CHECK_EQ_TEXT(diagnose(gives_up_elsewhere), "");
+	CHECK_EQ_TEXT(diagnose(gives_up_here), "");
 }
 
 /* A stream is received, and then nothing. */

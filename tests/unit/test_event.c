@@ -147,8 +147,9 @@ TEST(tools_that_never_add_up_take_no_interval)
 
 	for (size_t i = 0; i < count; i++) {
 		struct command command = tool_command(tools[i]);
-		/* It aggregates on request: netcalls --summary. */
-		bool may = tools[i]->aggregate != AGGREGATE_NONE || strcmp(tools[i]->name, "netcalls") == 0;
+		/* These aggregate on request: netcalls --summary, skbdrop -c. */
+		bool may = tools[i]->aggregate != AGGREGATE_NONE || strcmp(tools[i]->name, "netcalls") == 0 ||
+			   strcmp(tools[i]->name, "skbdrop") == 0;
 		bool takes = false;
 
 		unit_note("%s", tools[i]->name);
@@ -157,9 +158,9 @@ TEST(tools_that_never_add_up_take_no_interval)
 	}
 }
 
-/* --- what the kernel is told --- */
+/* --- what the kernel is reported --- */
 
-static bool told(const char *text, struct event_config *config)
+static bool reported(const char *text, struct event_config *config)
 {
 	struct shape shape = event_shape(event_find("sock.send"));
 	_cleanup_(expr_freep) struct expr *expr = NULL;
@@ -178,7 +179,7 @@ TEST(simple_conditions_go_to_the_kernel)
 {
 	struct event_config config;
 
-	CHECK(told("rport == 443 and bytes > 1000", &config));
+	CHECK(reported("rport == 443 and bytes > 1000", &config));
 	CHECK_EQ_UINT(config.term_count, 2);
 	CHECK_EQ_UINT(config.terms[0].offset, offsetof(struct event_head, rport));
 	CHECK_EQ_UINT(config.terms[0].form, EVENT_U16);
@@ -193,7 +194,7 @@ TEST(alternatives_go_to_the_kernel_together)
 {
 	struct event_config config;
 
-	CHECK(told("(lport in (80, 443) or rport in (80, 443)) and pid == 7", &config));
+	CHECK(reported("(lport in (80, 443) or rport in (80, 443)) and pid == 7", &config));
 	CHECK_EQ_UINT(config.term_count, 5);
 	for (unsigned i = 0; i < 4; i++)
 		CHECK_EQ_UINT(config.terms[i].clause, 0);
@@ -204,7 +205,7 @@ TEST(addresses_and_names_are_compared_under_a_mask)
 {
 	struct event_config config;
 
-	CHECK(told("raddr in 10.0.0.0/8 and comm ~ \"ngin*\" and comm != \"nginx\"", &config));
+	CHECK(reported("raddr in 10.0.0.0/8 and comm ~ \"ngin*\" and comm != \"nginx\"", &config));
 	CHECK_EQ_UINT(config.term_count, 3);
 	CHECK_EQ_UINT(config.terms[0].form, EVENT_ADDR);
 	CHECK_EQ_UINT(config.terms[0].family, ADDR_V4);
@@ -237,7 +238,7 @@ TEST(what_the_kernel_cannot_decide_is_left)
 		struct event_config config;
 
 		unit_note("%s", cases[i].text);
-		CHECK(!told(cases[i].text, &config));
+		CHECK(!reported(cases[i].text, &config));
 		CHECK_EQ_UINT(config.term_count, cases[i].terms);
 	}
 }

@@ -400,12 +400,12 @@ static bool compare_groups(const struct event *event, const struct aggregate_spe
 	return alone;
 }
 
-/* Two additional summed fields, if sums are requested and the event has them. */
+/* Two additional summed fields, if the event has them. */
 static void choose_added(const struct event *event, struct aggregate_spec *spec, struct aggregate_table *table)
 {
 	unsigned count = 0;
 
-	if (spec->kind != AGGREGATE_SUM && spec->kind != AGGREGATE_STATS)
+	if (spec->kind == AGGREGATE_COUNT)
 		return;
 	for (unsigned i = 0; i < 10 && count < 2; i++) {
 		const struct field *field = choose_field(event);

@@ -103,7 +103,7 @@ TEST(a_copy_that_only_one_trace_has_moves_no_other)
 		bad = traces[1];
 		unit_note("%s", c->answer);
 		CHECK_EQ_UINT(c->all.count, 1);
-		CHECK_HAS_TEXT(c->answer, "read is");
+		CHECK_HAS_TEXT(c->answer, "read");
 		CHECK_HAS_TEXT(c->answer, "called in");
 	}
 }

@@ -70,7 +70,7 @@ TEST(two_programs_or_one_that_is_attached_elsewhere_are_not_alone)
 	CHECK(!hook_plan_is_alone(&plan, 0));
 }
 
-TEST(control_groups_that_are_not_there_are_told)
+TEST(control_groups_that_are_not_there_are_reported)
 {
 	static const char *const wrong[] = {"no-such-group", "/no/such/group", "/no-such-group/../other"};
 	_cleanup_free_ char *directory = NULL;

@@ -7,8 +7,10 @@
 #include "event/core/config.h"
 #include "kernel/capability.h"
 #include "kernel/feature/probe_kind.h"
+#include "kernel/lean.h"
 #include "kernel/libbpf_words.h"
 #include "kernel/object.h"
+#include "kernel/slim.h"
 #include "unit.h"
 
 static const char *gist_of(const char *words)
@@ -171,7 +173,26 @@ TEST(object_opened_with_what_was_chosen)
 	CHECK_OK(kernel_object_variable(part, "sock_send_config", sizeof(struct event_config), &config));
 }
 
-TEST(choosing_what_is_not_there_is_told_when_it_is_opened)
+static bool is_named(const char *program, void *context)
+{
+	return strcmp(program, context) == 0;
+}
+
+/* A variable of the kernel is an id like a function's: the whole BTF (50 ms) is not needed for it. */
+TEST(kernel_variable_needs_no_whole_btf)
+{
+	size_t size;
+	_cleanup_free_ void *data =
+		slim_copy(embed_find("events.bpf.o"), is_named, (void *)"softirq_find_symbol", &size);
+	_cleanup_close_ int types = -1;
+
+	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
+		SKIP("the kernel shows no BTF");
+	CHECK_OK(lean_make(data, &types));
+	CHECK(types >= 0);
+}
+
+TEST(choosing_what_is_not_there_is_reported_when_it_is_opened)
 {
 	_cleanup_object_ struct kernel_object *object = NULL;
 	struct why why;

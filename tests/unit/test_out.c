@@ -219,7 +219,7 @@ TEST(a_reader_that_left_is_a_sticky_error)
 	close(ends[1]);
 }
 
-TEST(a_full_disk_is_told)
+TEST(a_full_disk_is_reported)
 {
 	struct out out;
 

@@ -12,17 +12,17 @@
 
 #define START_NS 1000000
 
-struct told {
+struct reported {
 	unsigned count;
 	struct path_event last;
 };
 
 static void tell(void *context, const struct event_head *head, const struct path_journey *journey)
 {
-	struct told *told = context;
+	struct reported *reported = context;
 
-	told->count++;
-	told->last = (struct path_event){.head = *head, .data = *journey};
+	reported->count++;
+	reported->last = (struct path_event){.head = *head, .data = *journey};
 }
 
 /* A journey of 500 ns up to its socket. */
@@ -38,13 +38,13 @@ static void add(struct path_spilled *spilled, uint64_t cookie, uint32_t end_seq)
 	path_spilled_add(spilled, &head, &journey);
 }
 
-static uint64_t spent(const struct told *told, enum path_stage stage)
+static uint64_t spent(const struct reported *reported, enum path_stage stage)
 {
 	uint64_t ns = 0;
 
-	for (unsigned i = 0; i < told->last.data.step_count; i++)
-		if (told->last.data.steps[i].stage == stage)
-			ns += told->last.data.steps[i].ns;
+	for (unsigned i = 0; i < reported->last.data.step_count; i++)
+		if (reported->last.data.steps[i].stage == stage)
+			ns += reported->last.data.steps[i].ns;
 	return ns;
 }
 
@@ -63,7 +63,7 @@ static struct path_read_event read_at(uint64_t cookie, uint64_t ns, uint32_t cop
 TEST(tcp_is_read_by_its_numbers)
 {
 	struct path_read_event read = read_at(5, START_NS + 9000, 200);
-	struct told told = {};
+	struct reported reported = {};
 	struct path_spilled spilled;
 
 	path_spilled_init(&spilled);
@@ -73,19 +73,19 @@ TEST(tcp_is_read_by_its_numbers)
 	add(&spilled, 5, 201);
 	add(&spilled, 6, 100);
 	read.info.task.copy_ns = START_NS + 8000;
-	path_spilled_read(&spilled, &read, tell, &told);
-	CHECK_EQ_UINT(told.count, 2);
-	CHECK_EQ_UINT(told.last.data.end, PATH_DELIVERED);
-	CHECK_EQ_UINT(told.last.head.pid, 4711);
-	CHECK_EQ_TEXT(told.last.head.comm, "reader");
-	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
-	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 7500);
-	CHECK_EQ_UINT(spent(&told, PATH_COPY), 1000);
-	CHECK(told.last.data.hidden & 1u << PATH_RETURN);
-	path_spilled_end(&spilled, tell, &told);
-	CHECK_EQ_UINT(told.count, 4);
-	CHECK_EQ_UINT(told.last.data.end, PATH_UNFINISHED);
-	CHECK_EQ_UINT(told.last.data.total_ns, 500);
+	path_spilled_read(&spilled, &read, tell, &reported);
+	CHECK_EQ_UINT(reported.count, 2);
+	CHECK_EQ_UINT(reported.last.data.end, PATH_DELIVERED);
+	CHECK_EQ_UINT(reported.last.head.pid, 4711);
+	CHECK_EQ_TEXT(reported.last.head.comm, "reader");
+	CHECK_EQ_UINT(reported.last.data.total_ns, 9000);
+	CHECK_EQ_UINT(spent(&reported, PATH_SOCKET), 7500);
+	CHECK_EQ_UINT(spent(&reported, PATH_COPY), 1000);
+	CHECK(reported.last.data.hidden & 1u << PATH_RETURN);
+	path_spilled_end(&spilled, tell, &reported);
+	CHECK_EQ_UINT(reported.count, 4);
+	CHECK_EQ_UINT(reported.last.data.end, PATH_UNFINISHED);
+	CHECK_EQ_UINT(reported.last.data.total_ns, 500);
 	CHECK_EQ_UINT(spilled.count, 0);
 	path_spilled_done(&spilled);
 }
@@ -93,29 +93,29 @@ TEST(tcp_is_read_by_its_numbers)
 TEST(datagrams_are_read_in_their_order)
 {
 	struct path_read_event read = read_at(5, START_NS + 9000, 0);
-	struct told told = {};
+	struct reported reported = {};
 	struct path_spilled spilled;
 
 	path_spilled_init(&spilled);
 	add(&spilled, 5, 1);
 	add(&spilled, 5, 2);
-	path_spilled_read(&spilled, &read, tell, &told);
-	CHECK_EQ_UINT(told.count, 1);
-	CHECK_EQ_UINT(told.last.data.end_seq, 1);
+	path_spilled_read(&spilled, &read, tell, &reported);
+	CHECK_EQ_UINT(reported.count, 1);
+	CHECK_EQ_UINT(reported.last.data.end_seq, 1);
 	/* The start of the copy was not seen. */
-	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 8500);
-	CHECK(told.last.data.hidden & 1u << PATH_COPY);
-	path_spilled_read(&spilled, &read, tell, &told);
-	CHECK_EQ_UINT(told.last.data.end_seq, 2);
-	path_spilled_read(&spilled, &read, tell, &told);
-	CHECK_EQ_UINT(told.count, 2);
+	CHECK_EQ_UINT(spent(&reported, PATH_SOCKET), 8500);
+	CHECK(reported.last.data.hidden & 1u << PATH_COPY);
+	path_spilled_read(&spilled, &read, tell, &reported);
+	CHECK_EQ_UINT(reported.last.data.end_seq, 2);
+	path_spilled_read(&spilled, &read, tell, &reported);
+	CHECK_EQ_UINT(reported.count, 2);
 	path_spilled_done(&spilled);
 }
 
 TEST(a_reader_that_was_woken_waits_for_a_processor)
 {
 	struct path_read_event read = read_at(5, START_NS + 9000, 0);
-	struct told told = {};
+	struct reported reported = {};
 	struct path_spilled spilled;
 
 	read.info.task.state = RX_TASK_RUNS;
@@ -126,28 +126,28 @@ TEST(a_reader_that_was_woken_waits_for_a_processor)
 	read.info.for_sock = 1;
 	path_spilled_init(&spilled);
 	add(&spilled, 5, 1);
-	path_spilled_read(&spilled, &read, tell, &told);
-	CHECK_EQ_UINT(spent(&told, PATH_WAKEUP), 200);
-	CHECK_EQ_UINT(spent(&told, PATH_SCHED), 5000);
-	CHECK_EQ_UINT(spent(&told, PATH_COPY), 3300);
-	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 0);
-	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
+	path_spilled_read(&spilled, &read, tell, &reported);
+	CHECK_EQ_UINT(spent(&reported, PATH_WAKEUP), 200);
+	CHECK_EQ_UINT(spent(&reported, PATH_SCHED), 5000);
+	CHECK_EQ_UINT(spent(&reported, PATH_COPY), 3300);
+	CHECK_EQ_UINT(spent(&reported, PATH_SOCKET), 0);
+	CHECK_EQ_UINT(reported.last.data.total_ns, 9000);
 	/* The reader had to leave another call first: the data waited for it. */
 	read.info.task.returned = 1;
 	read.info.for_sock = 0;
 	add(&spilled, 5, 1);
-	path_spilled_read(&spilled, &read, tell, &told);
-	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 100 + 3300);
-	CHECK_EQ_UINT(spent(&told, PATH_WAKEUP), 100);
-	CHECK_EQ_UINT(spent(&told, PATH_SCHED), 5000);
-	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
+	path_spilled_read(&spilled, &read, tell, &reported);
+	CHECK_EQ_UINT(spent(&reported, PATH_SOCKET), 100 + 3300);
+	CHECK_EQ_UINT(spent(&reported, PATH_WAKEUP), 100);
+	CHECK_EQ_UINT(spent(&reported, PATH_SCHED), 5000);
+	CHECK_EQ_UINT(reported.last.data.total_ns, 9000);
 	path_spilled_done(&spilled);
 }
 
 TEST(a_reader_that_waits_several_times)
 {
 	struct path_read_event read = read_at(5, START_NS + 9000, 0);
-	struct told told = {};
+	struct reported reported = {};
 	struct path_spilled spilled;
 
 	read.info.task.state = RX_TASK_RUNS;
@@ -161,21 +161,21 @@ TEST(a_reader_that_waits_several_times)
 		(struct rx_wait){.waking_ns = START_NS + 100, .switch_ns = START_NS + 300, .ahead = 9};
 	path_spilled_init(&spilled);
 	add(&spilled, 5, 1);
-	path_spilled_read(&spilled, &read, tell, &told);
-	CHECK_EQ_UINT(spent(&told, PATH_SCHED), 3000 + 1000);
-	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 500 + 3000);
-	CHECK_EQ_UINT(told.last.data.steps[2].note, 2);
-	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
+	path_spilled_read(&spilled, &read, tell, &reported);
+	CHECK_EQ_UINT(spent(&reported, PATH_SCHED), 3000 + 1000);
+	CHECK_EQ_UINT(spent(&reported, PATH_SOCKET), 500 + 3000);
+	CHECK_EQ_UINT(reported.last.data.steps[2].note, 2);
+	CHECK_EQ_UINT(reported.last.data.total_ns, 9000);
 	/* Two of them, and the data itself woke it last: it ran before. */
 	read.info.task.before[1] =
 		(struct rx_wait){.waking_ns = START_NS + 5000, .switch_ns = START_NS + 6000, .ahead = 1};
 	read.info.for_sock = 1;
 	add(&spilled, 5, 1);
-	path_spilled_read(&spilled, &read, tell, &told);
-	CHECK_EQ_UINT(spent(&told, PATH_SCHED), 3000 + 1000 + 1000);
-	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 500 + 1000 + 1000);
-	CHECK_EQ_UINT(spent(&told, PATH_WAKEUP), 0);
-	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
+	path_spilled_read(&spilled, &read, tell, &reported);
+	CHECK_EQ_UINT(spent(&reported, PATH_SCHED), 3000 + 1000 + 1000);
+	CHECK_EQ_UINT(spent(&reported, PATH_SOCKET), 500 + 1000 + 1000);
+	CHECK_EQ_UINT(spent(&reported, PATH_WAKEUP), 0);
+	CHECK_EQ_UINT(reported.last.data.total_ns, 9000);
 	path_spilled_done(&spilled);
 }
 

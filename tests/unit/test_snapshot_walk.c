@@ -107,11 +107,11 @@ static bool near(uint64_t a, uint64_t b, uint64_t most)
 	return a > b ? a - b <= most : b - a <= most;
 }
 
-static void compare(const struct record_type *type, const void *read, const void *told)
+static void compare(const struct record_type *type, const void *read, const void *reported)
 {
 	for (uint32_t i = 0; i < type->field_count; i++) {
 		const struct field *field = &type->fields[i];
-		struct value a = value_get(field, read), b = value_get(field, told);
+		struct value a = value_get(field, read), b = value_get(field, reported);
 
 		unit_note("%s.%s", type->name, field->name);
 		if (moves(field)) {
@@ -145,7 +145,7 @@ static void look(struct sock_fast *fast, struct snapshot *snapshot, struct sock_
 TEST(what_is_read_is_what_the_kernel_tells)
 {
 	static const struct record_type *const types[] = {&socket_type, &tcp_type, NULL};
-	_cleanup_snapshot_ struct snapshot *read = snapshot_new(), *told = snapshot_new();
+	_cleanup_snapshot_ struct snapshot *read = snapshot_new(), *reported = snapshot_new();
 	struct socket_parse context = {.proto = IPPROTO_TCP};
 	struct sock_fast_request request = {
 		.context = &context, .states = (1u << SOCKET_STATES) - 2, .expected = 2 * PAIRS + 1, .with_tcp = true};
@@ -163,8 +163,8 @@ TEST(what_is_read_is_what_the_kernel_tells)
 	CHECK(context.sockets->count >= 2 * PAIRS - PAIRS / 10);
 	look(&fast, read, &request);
 	CHECK(request.rest & 1u << SOCKET_LISTEN);
-	REQUIRE(snapshot_take(told, &(struct snapshot_request){.types = types, .no_bpf = true}, &why) == 0);
-	snapshot_each(told, socket_type, struct socket_record, socket) {
+	REQUIRE(snapshot_take(reported, &(struct snapshot_request){.types = types, .no_bpf = true}, &why) == 0);
+	snapshot_each(reported, socket_type, struct socket_record, socket) {
 		const struct socket_record *same = find(read, socket->cookie);
 
 		unit_note("lport %u rport %u state %u", socket->lport, socket->rport, socket->state);
@@ -174,14 +174,14 @@ TEST(what_is_read_is_what_the_kernel_tells)
 			continue;
 		}
 		REQUIRE(same);
-		socket->netns = same->netns; /* nobody told the first one where it is */
+		socket->netns = same->netns; /* nobody reported the first one where it is */
 		compare(&socket_type, same, socket);
-		REQUIRE(socket_tcp(read, same) && socket_tcp(told, socket));
-		compare(&tcp_type, socket_tcp(read, same), socket_tcp(told, socket));
+		REQUIRE(socket_tcp(read, same) && socket_tcp(reported, socket));
+		compare(&tcp_type, socket_tcp(read, same), socket_tcp(reported, socket));
 		compared++;
 	}
 	CHECK_EQ_UINT(compared, context.sockets->count);
-	CHECK_EQ_UINT(compared + rest, snapshot_table(told, &socket_type)->count);
+	CHECK_EQ_UINT(compared + rest, snapshot_table(reported, &socket_type)->count);
 	CHECK(compared >= 2 * PAIRS - 2 * (PAIRS / 10));
 	sock_fast_done(&fast);
 }

@@ -67,7 +67,7 @@ TEST(addresses_of_every_family)
 	CHECK_EQ_TEXT(args_of(call), "3, NULL");
 }
 
-TEST(data_is_told_by_its_length)
+TEST(data_is_reported_by_its_length)
 {
 	struct sock_call call = {.call = SOCK_CALL_sendto, .raw = {3, 1, 7919, MSG_NOSIGNAL | MSG_MORE}};
 

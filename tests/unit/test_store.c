@@ -617,7 +617,7 @@ TEST(hostile_cells_are_passed_over)
 	}
 }
 
-TEST(a_truncated_file_is_told)
+TEST(a_truncated_file_is_reported)
 {
 	_cleanup_room_ struct room room;
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();

@@ -10,6 +10,7 @@ static const char *const kind_names[MODULE_KINDS] = {
 	[MODULE_NEIGH] = "neigh",   [MODULE_TUNNEL] = "tunnel", [MODULE_FILTER] = "filter",
 	[MODULE_PATH] = "path",     [MODULE_PEER] = "peer",     [MODULE_RESOLVER] = "resolver",
 	[MODULE_THREAD] = "thread", [MODULE_CPU] = "cpu",       [MODULE_MEMORY] = "memory",
+	[MODULE_FLOW] = "flow",
 };
 
 const char *module_kind_name(enum module_kind kind)

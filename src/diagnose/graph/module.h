@@ -30,6 +30,7 @@ enum module_kind {
 	MODULE_THREAD, /* one that waits in a call on a socket */
 	MODULE_CPU,
 	MODULE_MEMORY,
+	MODULE_FLOW, /* traffic without a socket here, such as forwarded traffic */
 	MODULE_KINDS,
 };
 
@@ -54,12 +55,16 @@ struct module_measures {
 	const struct use_measures *use; /* of a socket, by its owner */
 	const struct app_measures *app; /* of an application, or the owner of a socket */
 	const struct thread_measures *thread;
-	const struct path_measures *path;         /* of a connection, as are the next three */
+	const struct path_measures *path;         /* of a connection, as are the next five */
 	const struct egress_measures *egress;     /* route, neighbour, interface and queue */
 	const struct stall_measures *stall;       /* what this host dropped while it stalled */
 	const struct exchange_measures *exchange; /* requests and replies */
+	const struct interruption_measures *interruption;
+	const struct retransmission_measures *retransmission;
 	const struct peer_measures *peer;
 	const struct resolver_measures *resolver;
+	const struct dropped_measures *dropped; /* of a socket or flow: its packets that this host dropped */
+	const struct flow_measures *flow;
 	const struct host_measures *host; /* the same for all modules */
 	const struct cpu_measures *cpu;
 	const struct memory_measures *memory;
@@ -72,19 +77,21 @@ struct module {
 	enum activity activity;
 	struct module_measures measures;
 	struct module
-		*related[MODULE_KINDS];  /* its application, its path ...; itself at its own kind; NULL = none known */
-	struct module *other_end;        /* of a connection, where this host has that as well */
-	uint64_t inode;                  /* of a socket, to find its owner; 0 = none */
-	bool hidden;                     /* outside of the selection (selection.h) */
-	VEC(struct module *) depends_on; /* the edges down */
-	VEC(struct module *) needed_by;  /* the same edges, up */
+		*related[MODULE_KINDS]; /* its application, its path ...; itself at its own kind; NULL = none known */
+	struct module *other_end;       /* of a connection, where this host has that as well */
+	uint64_t inode;                 /* of a socket, to find its owner; 0 = none */
+	bool hidden;                    /* outside of the selection (selection.h) */
+	const struct time_history *time_history; /* of an application (time_use.h); NULL = unknown */
+	VEC(struct module *) depends_on;         /* the edges down */
+	VEC(struct module *) needed_by;          /* the same edges, up */
 };
 
 struct graph {
 	uint64_t start_ns; /* CLOCK_REALTIME */
 	uint64_t window_ns;
 	uint64_t netns;
-	uint64_t lost; /* records that could not be taken */
+	uint64_t lost;      /* records that could not be taken */
+	struct list unseen; /* unseen_record (unseen.h): what could not be looked at */
 	VEC(struct module *) modules;
 	struct map by_id;   /* id -> struct module * */
 	VEC(void *) memory; /* what the measures point at */
@@ -94,6 +101,12 @@ const char *module_kind_name(enum module_kind kind);
 /* -ENOENT */
 int module_kind_find(const char *name, enum module_kind *ret_kind) _must_check_;
 const char *activity_name(enum activity activity);
+
+/* Waits for its packets to get through: what a cause may affect. */
+static inline bool module_is_traffic(const struct module *module)
+{
+	return module->kind == MODULE_CONN || module->kind == MODULE_UDP || module->kind == MODULE_FLOW;
+}
 
 static inline bool module_is_socket(const struct module *module)
 {

@@ -6,6 +6,10 @@
 #include "diagnose/infer/waits.h"
 #include "diagnose/infer/whatif.h"
 #include "diagnose/measure/app.h"
+#include "diagnose/measure/time_use.h"
+#include "diagnose/measure/unseen.h"
+
+_Static_assert(TIME_WINDOWS == DIAGNOSIS_WINDOWS, "shares cover what a report covers");
 
 /* --- record types --- */
 
@@ -81,6 +85,8 @@ static const struct field diagnosis_fields[] = {
 	FIELD(struct diagnosis_record, healthy, BOOL, "nothing reached the reporting threshold"),
 	FIELD(struct diagnosis_record, lost, COUNT, "records lost"),
 	FIELD(struct diagnosis_record, baseline_s, ID, "seconds of a recorder's past that it compares with; 0: none"),
+	FIELD(struct diagnosis_record, time, LIST, "where the time of each program goes", .element = &time_type),
+	FIELD(struct diagnosis_record, not_seen, LIST, "what could not be looked at", .element = &unseen_type),
 };
 RECORD_TYPE(diagnosis_type, "diagnosis", struct diagnosis_record, diagnosis_fields,
 	    "who is to blame, and how sure that is");
@@ -95,6 +101,7 @@ static const char *layer_name(enum module_kind kind)
 		[MODULE_NEIGH] = "neighbour",    [MODULE_TUNNEL] = "tunnel", [MODULE_FILTER] = "filter",
 		[MODULE_PATH] = "path",          [MODULE_PEER] = "peer",     [MODULE_RESOLVER] = "resolver",
 		[MODULE_THREAD] = "application", [MODULE_CPU] = "host",      [MODULE_MEMORY] = "host",
+		[MODULE_FLOW] = "path",
 	};
 
 	return layers[kind];
@@ -691,6 +698,8 @@ const struct diagnosis_record *diagnosis_get(struct diagnosis *d)
 		.lost = d->graph->lost,
 		.baseline_s = d->baseline_s,
 		.baseline_from = d->baseline_from,
+		.time = time_list(d->graph, d->selection ? d->selection->pid : 0, d->windows),
+		.not_seen = d->graph->unseen,
 	};
 	if (d->record.healthy)
 		d->record.waits_count = waits_sentences(d->graph, waits);

@@ -8,6 +8,7 @@
 
 #include "diagnose/infer/engine.h"
 #include "diagnose/infer/selection.h"
+#include "diagnose/infer/time_list.h"
 #include "diagnose/infer/witness.h"
 #include "diagnose/measure/conn.h"
 
@@ -88,6 +89,8 @@ struct diagnosis_record {
 	struct list findings; /* finding_record */
 	bool healthy;
 	uint64_t lost;
+	struct list time;     /* time_record */
+	struct list not_seen; /* unseen_record */
 	uint64_t baseline_s;
 	/* For the text only: what the baseline was read from; NULL: there is none. */
 	const char *baseline_from;

@@ -85,8 +85,7 @@ static void add_dependants(struct hypothesis *h, const struct graph *graph, cons
 {
 	vec_each(&graph->modules, other)
 		if (*other != module && (*other)->related[module->kind] == module &&
-		    (*other)->activity == ACTIVITY_WAITING &&
-		    ((*other)->kind == MODULE_CONN || (*other)->kind == MODULE_UDP))
+		    (*other)->activity == ACTIVITY_WAITING && module_is_traffic(*other))
 			hypothesis_add_affected(h, *other);
 }
 
@@ -117,7 +116,7 @@ static void suggest(struct verdict *verdict, struct map *index, const struct rul
 		add_evidence(h, rule, module, record);
 		if (rule->certainty < 0)
 			continue;
-		if (module->kind == MODULE_CONN || module->kind == MODULE_UDP)
+		if (module_is_traffic(module))
 			hypothesis_add_affected(h, module);
 		else
 			add_dependants(h, verdict->graph, module);

@@ -2,6 +2,7 @@
 #include "diagnose/infer/selection.h"
 #include "diagnose/measure/app.h"
 #include "diagnose/measure/conn.h"
+#include "diagnose/measure/dropped.h"
 #include "diagnose/measure/endpoint.h"
 #include "snapshot/proc/cgroup_path.h"
 
@@ -27,6 +28,8 @@ static bool has_port(const struct selection *s, const struct module *module)
 		return has_ports(s, m->conn->lport, m->conn->rport);
 	if (m->udp)
 		return has_ports(s, m->udp->lport, m->udp->rport);
+	if (m->flow)
+		return has_ports(s, m->flow->flow_sport, m->flow->flow_dport);
 	return m->listener && has_ports(s, m->listener->lport, 0);
 }
 

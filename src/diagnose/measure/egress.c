@@ -27,6 +27,7 @@ static const struct field egress_fields[] = {
 	FIELD(M, link_carrier, BOOL, "the interface has a carrier"),
 	FIELD(M, link_changes, COUNT, "carrier changes"),
 	FIELD(M, link_changes_recent, COUNT, "the same, in this window and the three before"),
+	FIELD(M, link_changes_ever, COUNT, "carrier changes since the interface was created (carrier_changes)"),
 	FIELD(M, link_mtu, BYTES, "MTU of the interface", .exact = true),
 	FIELD(M, link_rx_packets, COUNT, "packets that the interface received"),
 	FIELD(M, link_tx_packets, COUNT, "packets that the interface sent"),
@@ -254,6 +255,7 @@ static void measure_link(struct dev_track *dev, struct egress_measures *m)
 	m->link_changes_recent = 0;
 	for (unsigned i = 0; i < CHANGE_WINDOWS; i++)
 		m->link_changes_recent += dev->changes[i];
+	m->link_changes_ever = b->carrier_changes == UINT32_MAX ? UINT64_MAX : b->carrier_changes;
 	m->link_mtu = b->mtu == UINT32_MAX ? UINT64_MAX : b->mtu;
 	m->link_rx_packets = delta_between(a->rx_packets, b->rx_packets);
 	m->link_tx_packets = delta_between(a->tx_packets, b->tx_packets);

@@ -9,7 +9,7 @@ struct egress_measures {
 	char dev[16];
 	uint8_t link_up; /* these three: all bits set when unknown */
 	uint8_t link_carrier;
-	uint64_t link_changes, link_changes_recent;
+	uint64_t link_changes, link_changes_recent, link_changes_ever;
 	uint64_t link_mtu;
 	uint64_t link_rx_packets, link_tx_packets;
 	uint64_t link_rx_errors, link_tx_errors, link_rx_dropped, link_tx_dropped;

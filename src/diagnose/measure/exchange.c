@@ -11,11 +11,15 @@
 
 #include "base/clock.h"
 #include "diagnose/graph/window.h"
+#include "diagnose/measure/app.h"
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/exchange.h"
 #include "diagnose/measure/service.h"
+#include "probe/asking.h"
 #include "probe/keepalive.h"
+#include "probe/unanswered_tally.h"
 #include "snapshot/core/delta.h"
+#include "snapshot/proc/process.h"
 #include "snapshot/socket/socket.h"
 
 #define E struct exchange_measures
@@ -48,6 +52,23 @@ static const struct field exchange_fields[] = {
 	FIELD(E, service_wait_base_ns, DURATION,
 	      "longest wait for that service, in the earlier window where it was "
 	      "shortest"),
+	FIELD(E, asking_share, RATIO, "samples of this run in which a request waited for a reply", .unit = "%"),
+	FIELD(E, quick, COUNT, "replies on it within 0.5 s in this run"),
+	FIELD(E, slow, COUNT, "replies on it after 0.5 to 5 s and 10 minimum RTTs or more in this run"),
+	FIELD(E, late, COUNT, "replies on it after 0.2 s and 10 minimum RTTs or more in this run"),
+	FIELD(E, late_wait_ns, DURATION, "mean of these"),
+	FIELD(E, past_exchange_ns, DURATION,
+	      "mean time of a request and its reply before the run, at most: the age of the program divided by their "
+	      "number"),
+	FIELD(E, late_times, RATIO, "late_wait_ns as a multiple of that"),
+	FIELD(E, service_quick, COUNT, "replies of its service, on all connections to it, within 0.5 s in this run"),
+	FIELD(E, service_slow, COUNT, "waits of 0.5 to 5 s for a reply of its service that ended in this run"),
+	FIELD(E, service_slow_wait_ns, DURATION, "mean of these"),
+	FIELD(E, service_waits, COUNT, "these, and the connections to its service that wait for a reply at the end"),
+	FIELD(E, service_lengthy, COUNT, "waits of more than 5 s for its service that ended in this run"),
+	FIELD(E, service_unanswered, COUNT,
+	      "requests to its service that ended without a reply after 0.3 s or more in this run"),
+	FIELD(E, service_unanswered_wait_ns, DURATION, "mean wait of these"),
 	FIELD(E, asked, COUNT, "keep-alive probes sent to its silent peer"),
 	FIELD(E, unanswered, COUNT, "of these, unanswered"),
 	FIELD(E, forbidden, COUNT, "of these, dropped by a filter of this host"),
@@ -63,6 +84,14 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 #define STREAM_GAP_NS  (500 * NSEC_PER_MSEC)
 #define STREAM_WINDOWS 2
 
+/* The kernel's times are in ticks: a request that seems to begin this much later is the same. */
+#define SAME_REQUEST_NS (50 * NSEC_PER_MSEC)
+/* A reply that took fewer RTTs is the path's. */
+#define SLOW_RTTS 10
+#define LATE_NS   (200 * NSEC_PER_MSEC)
+/* With fewer exchanges before the run there is no mean. */
+#define PAST_ENOUGH 20
+
 /* As much as is needed of a connection, of which there may be very many. */
 struct counts {
 	uint32_t segs_in, segs_out, data_segs_in, data_segs_out;
@@ -77,6 +106,14 @@ struct exchange_track {
 	struct counts base, last;
 	uint64_t read_bytes, read_ns; /* up to where the program has read, and since when it has not read on */
 	uint64_t unread_ns, wait_ns;  /* of the last sample */
+	struct service service;
+	uint64_t sample;            /* the last one it was seen in */
+	uint64_t now_ns;            /* of this sample */
+	uint64_t seen_ns, asked_ns; /* its time, and that of the request that waited then; 0: none */
+	uint64_t least_ns;          /* that is slow for its RTT */
+	/* Of the whole look. */
+	uint64_t exchanges, slow, late, late_sum_ns, samples_ever, asking;
+	uint64_t first_ns, before; /* when it was first seen, and exchanges until then */
 	/* Of earlier windows. */
 	uint64_t answers_base, given_base;
 	double bare_acks_base;
@@ -86,13 +123,18 @@ struct state {
 	struct map tracks; /* cookie -> struct exchange_track */
 	struct map ports;  /* port -> nothing: a program listens there */
 	struct map asked;  /* cookie -> struct keepalive_record, of the last sample */
+	struct map asking; /* cookie -> struct asking_record, of this sample */
+	struct map births; /* pid -> uint64_t: start of the process, since boot */
 	struct services services;
+	uint64_t sample;
 };
 
 static const struct state initial = {
 	.tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct exchange_track), 1000000),
 	.ports = MAP_INIT(sizeof(uint16_t), sizeof(uint8_t), 65536),
 	.asked = MAP_INIT(sizeof(uint64_t), sizeof(struct keepalive_record), 10000),
+	.births = MAP_INIT(sizeof(uint32_t), sizeof(uint64_t), 1000000),
+	.asking = MAP_INIT(sizeof(uint64_t), sizeof(struct asking_record), 100000),
 };
 
 static void note_listeners(struct state *state, const struct snapshot *snapshot)
@@ -106,7 +148,7 @@ static void note_listeners(struct state *state, const struct snapshot *snapshot)
  * The order of two things in one tick is unknown. A program that gets the next request as soon as it has replied still
  * owes a reply; this host's kernel then acknowledges the request by itself.
  */
-static bool is_owed(struct exchange_track *x, const struct tcp_record *t)
+static bool is_owed(struct exchange_track *x, const struct tcp_record *t, const struct asking_record *asking)
 {
 	uint64_t data = delta_between32(x->last.data_segs_out, t->data_segs_out);
 	uint64_t all = delta_between32(x->last.segs_out, t->segs_out);
@@ -117,6 +159,8 @@ static bool is_owed(struct exchange_track *x, const struct tcp_record *t)
 		x->acknowledged = true;
 	else if (data > 0)
 		x->acknowledged = false;
+	if (asking && t->last_received_ns == t->last_sent_ns)
+		return !asking->sent_last;
 	return t->last_received_ns < t->last_sent_ns || (t->last_received_ns == t->last_sent_ns && x->acknowledged);
 }
 
@@ -168,12 +212,14 @@ static struct service service_of(const struct exchange_track *x, const struct ad
 	return service;
 }
 
-static void count_sample(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t)
+static void count_sample(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t,
+			 const struct asking_record *asking)
 {
 	bool empty = s->sendq_bytes == 0 && s->recvq_bytes == 0;
 	bool at_rest = empty && t->last_received_ns != UINT64_MAX;
-	bool owed = is_owed(x, t);
-	bool waits = at_rest && t->last_sent_ns <= t->last_received_ns && t->last_ack_ns < t->last_received_ns;
+	bool owed = is_owed(x, t, asking);
+	bool sent_last = t->last_sent_ns <= t->last_received_ns;
+	bool waits = at_rest && sent_last && ((asking && asking->sent_last) || t->last_ack_ns < t->last_received_ns);
 	bool known = t->data_segs_in != UINT32_MAX && t->data_segs_out != UINT32_MAX;
 	bool first_sent = empty && known && t->data_segs_in == 0 && t->data_segs_out > 0;
 	bool first_read = empty && known && t->data_segs_out == 0 && t->data_segs_in > 0;
@@ -192,10 +238,121 @@ static struct counts counts_before(const struct window *window, const struct exc
 	return x->has_base || window->number == 0 ? x->last : (struct counts){};
 }
 
+/* Both directions change once per exchange, however many segments each has. */
+static uint64_t exchanges_since(const struct exchange_track *x, const struct counts *before)
+{
+	uint64_t in = delta_between32(before->data_segs_in, x->last.data_segs_in);
+	uint64_t out = delta_between32(before->data_segs_out, x->last.data_segs_out);
+
+	return in == UINT64_MAX || out == UINT64_MAX ? 0 : min_of(in, out);
+}
+
+/* How long a request waited that was seen to wait in the last sample and has been answered since; 0: none. */
+static uint64_t ended_wait(const struct exchange_track *x, const struct tcp_record *t, uint64_t answers,
+			   uint64_t asked_ns)
+{
+	uint64_t answered_ago = x->serves ? t->last_sent_ns : t->last_received_ns, waited, seen;
+
+	if (!x->asked_ns || answers == 0 || (asked_ns && asked_ns < x->asked_ns + SAME_REQUEST_NS))
+		return 0;
+	seen = x->seen_ns - x->asked_ns;
+	waited = answered_ago < x->now_ns - x->asked_ns ? x->now_ns - answered_ago - x->asked_ns : 0;
+	waited = max_of(waited, seen);
+	return waited >= x->least_ns ? waited : 0;
+}
+
+static void note_sample(struct state *state, struct window *window, struct exchange_track *x,
+			const struct tcp_record *t, const struct counts *before)
+{
+	uint64_t asked_ns = x->wait_ns > 0 && x->wait_ns < x->now_ns ? x->now_ns - x->wait_ns : 0;
+	struct service_sample sample = {.answers = answers_of(x, before), .wait_ns = x->wait_ns};
+
+	if (t->min_rtt_ns != UINT64_MAX)
+		x->least_ns = t->min_rtt_ns * SLOW_RTTS;
+	/* Not what it did before the run. */
+	sample.exchanges = x->samples_ever == 0 && window->number == 0 ? 0 : exchanges_since(x, before);
+	sample.ended_ns = ended_wait(x, t, sample.answers, asked_ns);
+	x->exchanges += sample.exchanges;
+	x->slow += sample.ended_ns >= SERVICE_SLOW_NS && sample.ended_ns <= SERVICE_LONG_NS;
+	if (sample.ended_ns >= LATE_NS) {
+		x->late++;
+		x->late_sum_ns += sample.ended_ns;
+	}
+	if (x->samples_ever == 0) {
+		x->first_ns = x->now_ns;
+		x->before = exchanges_since(x, &(struct counts){});
+	}
+	x->samples_ever++;
+	x->asking += asked_ns != 0;
+	x->sample = state->sample;
+	x->seen_ns = x->now_ns;
+	x->asked_ns = asked_ns;
+	services_note(&state->services, window, &x->service, &sample);
+}
+
+/* A request that waited when its connection was last seen has ended: with a reply, or because its client gave up. */
+static void end_waits_of_gone(struct state *state, struct window *window)
+{
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->tracks, &at, &key, &value)) {
+		struct exchange_track *x = value;
+		struct service_sample sample = {};
+
+		if (x->sample + 1 != state->sample || !x->asked_ns)
+			continue;
+		sample.ended_ns = x->seen_ns - x->asked_ns;
+		x->asked_ns = 0;
+		if (sample.ended_ns >= max_of(x->least_ns, SERVICE_SLOW_NS))
+			services_note(&state->services, window, &x->service, &sample);
+	}
+}
+
+static void note_unanswered(struct state *state, const struct snapshot *snapshot)
+{
+	services_begin_unanswered(&state->services);
+	snapshot_each(snapshot, unanswered_type, struct unanswered_record, record) {
+		struct service service;
+
+		if (record->serves)
+			continue;
+		memset(&service, 0, sizeof(service));
+		service.addr = record->service;
+		service.port = record->service_port;
+		services_note_unanswered(&state->services, &service, record->requests, record->mean_ns);
+	}
+}
+
+static void note_births(struct state *state, const struct snapshot *snapshot)
+{
+	map_done(&state->births);
+	snapshot_each(snapshot, process_type, struct process_record, process) {
+		uint64_t *start_ns = map_put(&state->births, &process->pid, NULL);
+
+		if (start_ns)
+			*start_ns = process->start_ns;
+	}
+}
+
+static void note_asking(struct state *state, const struct snapshot *snapshot)
+{
+	map_done(&state->asking);
+	snapshot_each(snapshot, asking_type, struct asking_record, record) {
+		struct asking_record *asking = map_put(&state->asking, &record->cookie, NULL);
+
+		if (asking)
+			*asking = *record;
+	}
+}
+
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
 {
+	uint64_t now_ns = snapshot->sockets_boot_ns ?: snapshot->begin_boot_ns;
 	struct state *state = data;
 
+	state->sample++;
 	map_done(&state->asked);
 	snapshot_each(snapshot, keepalive_type, struct keepalive_record, record) {
 		struct keepalive_record *asked = map_put(&state->asked, &record->cookie, NULL);
@@ -203,12 +360,13 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		if (asked)
 			*asked = *record;
 	}
+	note_asking(state, snapshot);
+	note_births(state, snapshot);
 	note_listeners(state, snapshot);
 	snapshot_each(snapshot, socket_type, struct socket_record, s) {
 		const struct tcp_record *t = socket_tcp(snapshot, s);
 		struct exchange_track *x;
 		struct counts before;
-		struct service service;
 
 		if (s->proto != 6 || s->state != SOCKET_ESTABLISHED || s->cookie == UINT64_MAX || !t)
 			continue;
@@ -229,11 +387,14 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		}
 		/* It stays so when the listener is gone. */
 		x->serves |= map_get(&state->ports, &s->lport) != NULL;
-		x->unread_ns = find_unread(x, s, t, snapshot->sockets_boot_ns ?: snapshot->begin_boot_ns);
-		count_sample(x, s, t);
-		service = service_of(x, &s->raddr, s->lport, s->rport);
-		services_note(&state->services, window, &service, answers_of(x, &before), x->wait_ns);
+		x->unread_ns = find_unread(x, s, t, now_ns);
+		x->now_ns = now_ns;
+		count_sample(x, s, t, map_get(&state->asking, &s->cookie));
+		x->service = service_of(x, &s->raddr, s->lport, s->rport);
+		note_sample(state, window, x, t, &before);
 	}
+	end_waits_of_gone(state, window);
+	note_unanswered(state, snapshot);
 }
 
 static double share_of(uint64_t value, uint64_t base)
@@ -248,6 +409,34 @@ static bool has_fallen_silent(const struct conn_measures *own)
 	       own->best_receive_rate != UINT64_MAX && own->best_receive_rate > STREAM_RATE &&
 	       own->receive_gap_ns != UINT64_MAX && own->receive_gap_ns > STREAM_GAP_NS &&
 	       own->receive_gap_base_ns < STREAM_GAP_NS;
+}
+
+/*
+ * A connection is not older than its program. What counts as several exchanges in this run (long messages) counts so
+ * before.
+ */
+static uint64_t past_exchange(const struct state *state, const struct exchange_track *x, const struct module *app)
+{
+	const uint64_t *start_ns = app && app->measures.app ? map_get(&state->births, &app->measures.app->pid) : NULL;
+	uint64_t each = max_of(x->exchanges / max_of(x->late, UINT64_C(1)), UINT64_C(1));
+
+	if (!start_ns || *start_ns >= x->first_ns || x->before < PAST_ENOUGH * each)
+		return UINT64_MAX;
+	return (x->first_ns - *start_ns) / (x->before / each);
+}
+
+static void measure_late(const struct state *state, const struct exchange_track *x, const struct module *conn,
+			 struct exchange_measures *m)
+{
+	m->asking_share = (double)x->asking / (double)x->samples_ever;
+	m->quick = x->exchanges - min_of(x->slow, x->exchanges);
+	m->slow = x->slow;
+	m->late = x->late;
+	m->late_wait_ns = x->late ? x->late_sum_ns / x->late : UINT64_MAX;
+	m->past_exchange_ns = past_exchange(state, x, conn->related[MODULE_APP]);
+	m->late_times = x->late && m->past_exchange_ns != UINT64_MAX
+				? (double)m->late_wait_ns / (double)max_of(m->past_exchange_ns, UINT64_C(1))
+				: NAN;
 }
 
 static void measure(struct exchange_track *x, struct exchange_measures *m)
@@ -387,7 +576,6 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		const struct conn_measures *own = (*module)->measures.conn;
 		struct exchange_track *x = own ? map_get(&state->tracks, &own->cookie) : NULL;
 		struct exchange_measures *m;
-		struct service service;
 
 		if (!x || !track_is_current(window, &x->track))
 			continue;
@@ -396,8 +584,8 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->fell_silent = has_fallen_silent(own);
 		m->unread_ns = x->unread_ns;
 		m->unaccepted = x->serves && (*module)->inode == 0;
-		service = service_of(x, &own->raddr, own->lport, own->rport);
-		services_measure(&state->services, &service, m);
+		services_measure(&state->services, &x->service, m);
+		measure_late(state, x, *module, m);
 		measure_asked(state, own->cookie, m);
 		(*module)->measures.exchange = m;
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
@@ -417,13 +605,16 @@ static void release(void *data)
 	map_done(&((struct state *)data)->tracks);
 	map_done(&((struct state *)data)->ports);
 	map_done(&((struct state *)data)->asked);
+	map_done(&((struct state *)data)->asking);
+	map_done(&((struct state *)data)->births);
 	services_done(&((struct state *)data)->services);
 }
 
 static const struct measurer exchange_measurer = {
 	.name = "exchange",
 	.stage = MEASURE_PATH,
-	.needs = MEASURER_NEEDS(&socket_type, &tcp_type, &keepalive_type),
+	.needs =
+		MEASURER_NEEDS(&socket_type, &tcp_type, &keepalive_type, &asking_type, &unanswered_type, &process_type),
 	.state_size = sizeof(struct state),
 	.initial = &initial,
 	.sample = sample,

@@ -23,6 +23,11 @@ struct exchange_measures {
 	uint64_t unread_ns;
 	uint64_t service_base, service_wait_base_ns;
 	double service_share;
+	double asking_share;
+	uint64_t slow, quick, late, late_wait_ns, past_exchange_ns;
+	double late_times;
+	uint64_t service_quick, service_slow, service_slow_wait_ns, service_waits, service_lengthy;
+	uint64_t service_unanswered, service_unanswered_wait_ns;
 	uint64_t asked, unanswered, forbidden;
 	bool is_there;
 	uint64_t missing_bytes;

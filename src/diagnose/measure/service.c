@@ -7,12 +7,27 @@
 struct service_track {
 	struct track track;
 	uint64_t answers, wait_ns;
+	/* Of the whole look. */
+	uint64_t exchanges, slow, slow_sum_ns, lengthy, unanswered, unanswered_sum_ns;
+	unsigned round;   /* of unanswered */
+	uint64_t waiting; /* connections that wait, in the last sample of the window that has any */
+	unsigned sample;
 	/* Of earlier windows: the most answers; and the longest wait of the window in which it was shortest. */
 	uint64_t answers_base, wait_base_ns;
 };
 
-void services_note(struct services *services, struct window *window, const struct service *service, uint64_t answers,
-		   uint64_t wait_ns)
+static void add_ended(struct service_track *s, uint64_t ended_ns)
+{
+	if (ended_ns > SERVICE_LONG_NS) {
+		s->lengthy++;
+	} else if (ended_ns >= SERVICE_SLOW_NS) {
+		s->slow++;
+		s->slow_sum_ns += ended_ns;
+	}
+}
+
+void services_note(struct services *services, struct window *window, const struct service *service,
+		   const struct service_sample *sample)
 {
 	struct service_track *s;
 
@@ -24,9 +39,34 @@ void services_note(struct services *services, struct window *window, const struc
 		return;
 	}
 	if (track_see(window, &s->track))
-		s->answers = s->wait_ns = 0;
-	s->answers += answers;
-	s->wait_ns = max_of(s->wait_ns, wait_ns);
+		s->answers = s->wait_ns = s->sample = 0;
+	s->answers += sample->answers;
+	s->wait_ns = max_of(s->wait_ns, sample->wait_ns);
+	s->exchanges += sample->exchanges;
+	add_ended(s, sample->ended_ns);
+	if (s->sample != window->samples + 1)
+		s->waiting = 0;
+	s->sample = window->samples + 1;
+	s->waiting += sample->wait_ns > 0;
+}
+
+void services_begin_unanswered(struct services *services)
+{
+	services->round++;
+}
+
+void services_note_unanswered(struct services *services, const struct service *service, uint64_t requests,
+			      uint64_t mean_ns)
+{
+	struct service_track *s = services->tracks.value_size ? map_get(&services->tracks, service) : NULL;
+
+	if (!s)
+		return;
+	if (s->round != services->round)
+		s->unanswered = s->unanswered_sum_ns = 0;
+	s->round = services->round;
+	s->unanswered += requests;
+	s->unanswered_sum_ns += requests * mean_ns;
 }
 
 void services_measure(const struct services *services, const struct service *service, struct exchange_measures *m)
@@ -36,6 +76,13 @@ void services_measure(const struct services *services, const struct service *ser
 	m->service_base = s ? s->answers_base : UINT64_MAX;
 	m->service_share = s && s->answers_base > 0 ? (double)s->answers / (double)s->answers_base : NAN;
 	m->service_wait_base_ns = s && s->answers_base > 0 ? s->wait_base_ns : UINT64_MAX;
+	m->service_quick = s ? s->exchanges - min_of(s->slow, s->exchanges) : UINT64_MAX;
+	m->service_slow = s ? s->slow : UINT64_MAX;
+	m->service_slow_wait_ns = s && s->slow ? s->slow_sum_ns / s->slow : UINT64_MAX;
+	m->service_waits = s ? s->slow + s->waiting : UINT64_MAX;
+	m->service_lengthy = s ? s->lengthy : UINT64_MAX;
+	m->service_unanswered = s ? s->unanswered : UINT64_MAX;
+	m->service_unanswered_wait_ns = s && s->unanswered ? s->unanswered_sum_ns / s->unanswered : UINT64_MAX;
 }
 
 void services_end_window(struct services *services, const struct window *window)

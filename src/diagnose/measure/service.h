@@ -5,9 +5,14 @@
  */
 #pragma once
 
+#include "base/clock.h"
 #include "base/net_types.h"
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/exchange.h"
+
+/* An answer is slow from here on. A longer wait than the second may be a long poll. */
+#define SERVICE_SLOW_NS (500 * NSEC_PER_MSEC)
+#define SERVICE_LONG_NS (5 * NSEC_PER_SEC)
 
 /* A port of another host; or one of this host (serves), at any of its addresses. */
 struct service {
@@ -18,11 +23,23 @@ struct service {
 
 struct services {
 	struct map tracks; /* struct service -> struct service_track */
+	unsigned round;    /* of unanswered requests */
 };
 
-/* Of one connection in one sample: replies since the sample before, and how long a request has waited for one. */
-void services_note(struct services *services, struct window *window, const struct service *service, uint64_t answers,
-		   uint64_t wait_ns);
+/* One connection in one sample. */
+struct service_sample {
+	uint64_t answers;   /* replies since the sample before, as segments */
+	uint64_t exchanges; /* the same as changes of direction */
+	uint64_t wait_ns;   /* how long a request has waited for a reply; 0: none waits */
+	uint64_t ended_ns;  /* how long one waited that no longer does; 0: none */
+};
+
+void services_note(struct services *services, struct window *window, const struct service *service,
+		   const struct service_sample *sample);
+/* Requests that ended without an answer since the look began (unanswered_tally.h); a service may have several rows. */
+void services_begin_unanswered(struct services *services);
+void services_note_unanswered(struct services *services, const struct service *service, uint64_t requests,
+			      uint64_t mean_ns);
 void services_measure(const struct services *services, const struct service *service, struct exchange_measures *m);
 void services_end_window(struct services *services, const struct window *window);
 void services_done(struct services *services);

@@ -4,7 +4,9 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "diagnose/measure/unseen.h"
 #include "diagnose/present/present.h"
+#include "diagnose/present/time_words.h"
 #include "view/format.h"
 #include "view/tree.h"
 
@@ -144,6 +146,32 @@ static void print_waits(const struct diagnosis_record *record, struct out *out)
 	}
 }
 
+/* "No fault found. curl (812) spends 98 % waiting for 10.1.2.2:80: 2.00 s per request (12 connections, 3.00 s)." */
+static void add_health(struct buf *text, const struct diagnosis_record *record, const struct present_options *options)
+{
+	bool timed = record->time.count > 0;
+
+	buf_add_format(text, "%s fault found%s ", options->several ? "no" : "No", timed ? "." : ":");
+	if (timed) {
+		time_words_add(text, record);
+		buf_add_text(text, " (");
+	}
+	add_extent(text, record);
+	buf_add_text(text, timed ? ")." : ".");
+}
+
+/* One line: where it was not looked, nothing can be found. */
+static void print_unseen(const struct diagnosis_record *record, struct out *out)
+{
+	const struct unseen_record *items = record->not_seen.items;
+	_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
+
+	for (uint32_t i = 0; i < record->not_seen.count; i++)
+		buf_add_format(&text, "%s%s (%s)", i ? "; " : "Not seen: ", items[i].lost, items[i].why);
+	if (record->not_seen.count)
+		add_line(out, buf_text(&text));
+}
+
 /* A selection that matches no socket must not look like good health. */
 static void print_health(const struct diagnosis_record *record, const struct present_options *options, struct out *out)
 {
@@ -156,12 +184,12 @@ static void print_health(const struct diagnosis_record *record, const struct pre
 	if (options->chosen && record->modules.count == 0) {
 		buf_add_format(&text, "%s socket matches the selection.", options->several ? "no" : "No");
 	} else {
-		buf_add_format(&text, "%s bottleneck found: ", options->several ? "no" : "No");
-		add_extent(&text, record);
-		buf_add_char(&text, '.');
+		add_health(&text, record, options);
 	}
 	add_line(out, buf_text(&text));
 	print_waits(record, out);
+	if (!options->several)
+		time_words_print(record, options->all, out);
 }
 
 static void print_answer(const struct diagnosis_record *record, const struct present_options *options, struct out *out)
@@ -363,10 +391,27 @@ static void print_baseline(const struct diagnosis_record *record, struct out *ou
 	out_end_line(out);
 }
 
+/* Of one program this is asked first, whatever is found. */
+static void print_time(const struct diagnosis_record *record, const struct present_options *options, struct out *out)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
+
+	time_words_add(&text, record);
+	if (!text.len)
+		return;
+	buf_add_char(&text, '.');
+	add_line(out, buf_text(&text));
+	time_words_print(record, options->all, out);
+	out_end_line(out);
+}
+
 void present_diagnosis(const struct diagnosis_record *record, const struct present_options *options, struct out *out)
 {
+	if (options->program && record->findings.count > 0)
+		print_time(record, options, out);
 	print_answer(record, options, out);
 	print_baseline(record, out);
+	print_unseen(record, out);
 	/* Of several namespaces only those with a finding are drawn. */
 	if (options->several && !options->all && record->findings.count == 0)
 		return;

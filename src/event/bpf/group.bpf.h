@@ -191,7 +191,7 @@ static __always_inline void event_group_add_fields(const volatile struct event_c
 		if (i >= config->add_count)
 			break;
 		if (event_load(event + config->adds[i].offset, config->adds[i].form, config->adds[i].flags, &value))
-			event_increase(config, &group->slots[i], (__u64)value);
+			event_increase(config, &group->slots[EVENT_ADD_SLOT(config->mode, i)], (__u64)value);
 	}
 }
 

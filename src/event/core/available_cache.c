@@ -230,7 +230,7 @@ static int make_key(struct buf *key)
 		return -ENOENT;
 	buf_add_format(key, HEAD " %.*s %s %u %" PRIx64 " ", (int)strcspn(boot.data, "\n"), boot.data, host.release,
 		       geteuid(), held);
-	/* A program without one cannot be told from the next that is built. */
+	/* A program without one cannot be reported from the next that is built. */
 	return dl_iterate_phdr(find_build_id, key) == 1 ? 0 : -ENOENT;
 }
 

@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 #define EVENT_TERMS_MAX 16
-#define EVENT_KEYS_MAX  6
+#define EVENT_KEYS_MAX  10
 /* Enough for six addresses with their families. */
 #define EVENT_KEY_WORDS 18
 #define EVENT_SLOTS_MAX 66
@@ -128,7 +128,7 @@ struct event_config {
 	__u32 slot_count; /* of a linear histogram, without underflow and overflow */
 	__s64 slot_first;
 	__s64 slot_width;
-	__u32 add_count; /* only without slots: the sums use their space */
+	__u32 add_count;
 	struct event_added adds[EVENT_ADDS_MAX];
 	struct event_term terms[EVENT_TERMS_MAX];
 };
@@ -142,8 +142,11 @@ struct event_group {
 	__s64 sum;
 	__u64 min; /* EVENT_GROUP_MIN of the smallest */
 	__u64 max; /* EVENT_GROUP_MAX of the largest */
-	__u64 slots[EVENT_SLOTS_MAX];
+	__u64 slots[EVENT_SLOTS_MAX + EVENT_ADDS_MAX];
 };
+
+/* Additional sums stand behind the slots, if there are any. */
+#define EVENT_ADD_SLOT(mode, index) (((mode) >= EVENT_LOG2 ? EVENT_SLOTS_MAX : 0) + (index))
 
 /*
  * A hash lookup costs more than the rest of an event. So each CPU has a front table: the first key of a slot keeps it

@@ -84,6 +84,11 @@ struct event {
 	/* Its programs can aggregate the first data field by process, protocol and ports (config.brief). */
 	bool adds_briefly;
 	/*
+	 * Iterator over the sockets that have the storage .swept, run at the end of each interval and of the run: for
+	 * what has begun and not ended. NULL: none.
+	 */
+	const char *sweep, *swept;
+	/*
 	 * Fields known before the event is built: filter clauses on these alone also go into the configuration x_early.
 	 * NULL: none.
 	 */

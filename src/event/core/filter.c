@@ -238,3 +238,29 @@ bool event_key_shorten(const struct event *event, struct event_config *config)
 	config->key_words = EVENT_BRIEF_WORDS;
 	return true;
 }
+
+/* Key word at this offset of the event, added if missing; NULL if there is no room. */
+static struct event_key_word *key_word(struct event_config *config, uint32_t offset)
+{
+	for (uint32_t i = 0; i < config->key_words; i++)
+		if (config->key[i].offset == offset)
+			return &config->key[i];
+	if (config->key_words == EVENT_KEY_WORDS)
+		return NULL;
+	config->key[config->key_words] = (struct event_key_word){.offset = (uint16_t)offset};
+	return &config->key[config->key_words++];
+}
+
+bool event_key_add(struct event_config *config, uint32_t offset, uint32_t size)
+{
+	if (size > sizeof(struct addr))
+		return false;
+	for (uint32_t at = offset; at < offset + size; at++) {
+		struct event_key_word *word = key_word(config, at / 8 * 8);
+
+		if (!word)
+			return false;
+		((uint8_t *)&word->mask)[at % 8] = 0xff;
+	}
+	return true;
+}

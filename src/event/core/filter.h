@@ -24,3 +24,5 @@ uint8_t event_number_flags(const struct field *field);
  * whether they do.
  */
 bool event_key_shorten(const struct event *event, struct event_config *config);
+/* Adds the words that the kernel must group by for a key; keys may share them. False: no room, or too long. */
+bool event_key_add(struct event_config *config, uint32_t offset, uint32_t size);

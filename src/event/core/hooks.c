@@ -118,7 +118,7 @@ static bool program_exists(const struct look *look, const char *program, const c
 	if (!target_exists(look, section, why) || !kind_exists(look, section, why))
 		return false;
 	missing = kernel_object_missing_extern(look->object, program, has_variable, NULL);
-	return !missing || why_set(why, false, "programs cannot get at this kernel's variable %s", missing);
+	return !missing || why_set(why, false, "BPF programs cannot read this kernel's variable %s", missing);
 }
 
 static bool hook_exists(const struct look *look, struct hook_choice *choice)

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/utsname.h>
 
+#include "event/core/attach.h"
 #include "event/core/decode.h"
 #include "event/core/filter.h"
 #include "event/core/live_group.h"
@@ -261,25 +262,6 @@ static int load(struct live *live, struct why *why)
 	return why_set(why, -ENOTSUP, "no hook could be attached");
 }
 
-/* Gives existing sockets their owners. The programs are attached already, so no socket is missed. */
-static int seed_owners(struct live *live, struct why *why)
-{
-	struct bpf_link *link = bpf_program__attach_iter(kernel_object_program(live->object, SOCK_OWNER_SEED), NULL);
-	int link_fd = link ? bpf_link__fd(link) : -1;
-	_cleanup_close_ int fd = -1;
-	char nothing[64];
-	int r = kernel_object_keep_link(live->object, SOCK_OWNER_SEED, link, why);
-
-	if (r < 0)
-		return r;
-	fd = bpf_iter_create(link_fd);
-	if (fd < 0)
-		return why_set(why, -errno, "cannot iterate over the sockets of all processes: %s", strerror(errno));
-	while (read(fd, nothing, sizeof(nothing)) > 0)
-		;
-	return 0;
-}
-
 static unsigned kernel_release(void)
 {
 	struct utsname host;
@@ -395,6 +377,7 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	live->ring_bytes = ring_size(options->buffer_bytes ?: LIVE_BUFFER_DEFAULT);
 	live->read_ns = options->read_ns ?: READ_INTERVAL_NS;
 	live->late_refused = options->late_refused;
+	live->groups_later = options->groups_later;
 	live->groups_max = options->groups_max ?: LIVE_GROUPS_DEFAULT;
 	live->release = kernel_release();
 	live->with_owner = needs_owner(live);
@@ -408,14 +391,16 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 		add_roles(live, i);
 	give_back_memory();
 	r = event_check_host(why);
-	if (r == 0 && !options->probe)
+	/* Its program at every context switch rests once the loop runs, which a tally does not have. */
+	if (r == 0 && !options->probe && !options->groups_later)
 		live_hidden_begin(live);
 	if (r == 0)
 		r = options->probe ? live_probe(live, why) : load(live, why);
 	if (r == 0)
 		r = share_state(live, why);
+	/* The programs are attached already, so no socket is missed. */
 	if (r == 0 && live->with_owner && !options->probe)
-		r = seed_owners(live, why);
+		r = event_attach_walk(live->object, SOCK_OWNER_SEED, why);
 	if (r == 0 && options->cgroup)
 		r = live_cgroup_seed(live, options->cgroup, why);
 	if (r < 0)
@@ -535,11 +520,16 @@ static void on_wake(void *context, uint32_t events _unused_)
 	(void)read_ring(live);
 }
 
+void live_set_sink(struct live *live, const struct event_sink *sink)
+{
+	live->sink = *sink;
+}
+
 int live_start(struct live *live, struct loop *loop, const struct event_sink *sink, struct why *why)
 {
 	int map_fd = kernel_object_map_fd(live->object, "event_ring"), r;
 
-	live->sink = *sink;
+	live_set_sink(live, sink);
 	live->loop = loop;
 	if (map_fd < 0)
 		return why_set(why, map_fd, "there is no ring buffer");
@@ -561,6 +551,7 @@ int live_finish(struct live *live, struct why *why)
 	live_finishers_stop(live);
 	kernel_object_detach(live->object);
 	live_hidden_end(live);
+	live_sweep_streams(live);
 	while (live->ring && read_ring(live) >= READ_BATCH)
 		;
 	r = live_collect(live, why);

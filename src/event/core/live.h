@@ -19,6 +19,7 @@ struct live_options {
 	const char *cgroup;    /* for by_cgroup: directory of the cgroup; NULL: none */
 	void (*late_refused)(const char *reason); /* called if a late hook cannot be attached; may be NULL */
 	bool finish;                              /* pass only complete events to the sink (event_finisher) */
+	bool groups_later;                        /* groups begin in the background, before the first live_read */
 	bool probe;                               /* probe only: an unsupported event is not an error */
 };
 
@@ -39,6 +40,12 @@ int live_start(struct live *live, struct loop *loop, const struct event_sink *si
 int live_follow(struct live *live, uint32_t pid) _must_check_;
 /* Passes on the groups since the last call. Concurrent events go to the next interval. */
 int live_collect(struct live *live, struct why *why) _must_check_;
+/*
+ * For samples of running totals, without a loop: the sink, then the groups since the last live_collect, which stay.
+ * Costs no grace period; a group that is being added to may be a few events behind.
+ */
+void live_set_sink(struct live *live, const struct event_sink *sink);
+int live_read(struct live *live, struct why *why) _must_check_;
 /* Detaches, then passes on the rest. */
 int live_finish(struct live *live, struct why *why) _must_check_;
 

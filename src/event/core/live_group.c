@@ -22,7 +22,8 @@ static uint32_t value_size(const struct event_config *config)
 	case EVENT_SUM:
 		return offsetof(struct event_group, slots) + config->add_count * (uint32_t)sizeof(uint64_t);
 	default:
-		return sizeof(struct event_group);
+		return offsetof(struct event_group, slots) +
+		       (EVENT_SLOTS_MAX + config->add_count) * (uint32_t)sizeof(uint64_t);
 	}
 }
 
@@ -89,6 +90,7 @@ void live_group_init(struct live *live)
 
 void live_group_done(struct live *live)
 {
+	worker_join(&live->groups_begin);
 	for (unsigned i = 0; i < live->count; i++)
 		close_maps(&live->groups[i]);
 }
@@ -116,15 +118,43 @@ static int set_maps(const struct live *live, unsigned request, const struct live
 	return r < 0 ? r : set_map(live, request, "groups", maps->groups);
 }
 
+static int set_all_maps(const struct live *live)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < live->count; i++)
+		r = live->groups[i].groups < 0 ? 0 : set_maps(live, i, &live->groups[i]);
+	return r;
+}
+
+static void set_in_background(void *context)
+{
+	struct live *live = context;
+
+	live->groups_error = set_all_maps(live);
+}
+
+/* Two grace periods, 10 to 20 ms each. */
+#define SET_COST_NS (30 * NSEC_PER_MSEC)
+
 int live_group_begin(struct live *live, struct why *why)
 {
-	for (unsigned i = 0; i < live->count; i++) {
-		int r = live->groups[i].groups < 0 ? 0 : set_maps(live, i, &live->groups[i]);
+	int r = 0;
 
-		if (r < 0)
-			return why_set(why, r, "cannot start aggregation: %s", strerror(-r));
-	}
-	return 0;
+	if (live->groups_later)
+		worker_start(&live->groups_begin, set_in_background, live, SET_COST_NS);
+	else
+		r = set_all_maps(live);
+	return r < 0 ? why_set(why, r, "cannot start aggregation: %s", strerror(-r)) : 0;
+}
+
+/* The maps are in use, at the latest now. */
+static int wait_for_maps(struct live *live, struct why *why)
+{
+	worker_join(&live->groups_begin);
+	return live->groups_error < 0
+		       ? why_set(why, live->groups_error, "cannot start aggregation: %s", strerror(-live->groups_error))
+		       : 0;
 }
 
 void live_group_restore(const struct event_request *request, const uint64_t *key, char *event)
@@ -179,25 +209,56 @@ static struct event_group sum_up(const struct event_config *config, const char *
 		total.max = max_of(total.max, group.max);
 		total.count += group.count;
 		total.sum += group.sum;
-		for (unsigned i = 0; i < EVENT_SLOTS_MAX; i++)
+		for (unsigned i = 0; i < ARRAY_SIZE(total.slots); i++)
 			total.slots[i] += group.slots[i];
 	}
 	return total;
 }
 
-static void read_groups(const struct reading *reading, int fd)
+static void read_group(const struct reading *reading, const uint64_t *key, const char *values)
 {
-	const struct event_config *config = &reading->live->requests[reading->request].config;
+	struct event_group total = sum_up(&reading->live->requests[reading->request].config, values, reading->cpus);
+
+	hand_out(reading, key, &total);
+}
+
+/* One by one: where the kernel has no batches, or a bucket of the hash is larger than one. */
+static void read_groups_singly(const struct reading *reading, int fd)
+{
 	uint64_t key[EVENT_KEY_WORDS], *before = NULL;
 
 	while (bpf_map_get_next_key(fd, before, key) == 0) {
-		struct event_group total;
-
 		before = key;
-		if (bpf_map_lookup_elem(fd, key, reading->values) < 0)
-			continue;
-		total = sum_up(config, reading->values, reading->cpus);
-		hand_out(reading, key, &total);
+		if (bpf_map_lookup_elem(fd, key, reading->values) == 0)
+			read_group(reading, key, reading->values);
+	}
+}
+
+/* Groups per system call. */
+#define READ_GROUPS 256
+
+static void read_groups(const struct reading *reading, int fd)
+{
+	const struct event_config *config = &reading->live->requests[reading->request].config;
+	size_t key_step = key_size(config), value_step = (size_t)reading->cpus * ((value_size(config) + 7) / 8 * 8);
+	_cleanup_free_ char *keys = xzalloc(READ_GROUPS * key_step), *values = xzalloc(READ_GROUPS * value_step);
+	uint64_t from = 0, to = 0;
+	bool first = true;
+	int r = 0;
+
+	while (r == 0) {
+		uint32_t count = READ_GROUPS;
+
+		r = bpf_map_lookup_batch(fd, first ? NULL : &from, &to, keys, values, &count, NULL);
+		if (r < 0 && r != -ENOENT) {
+			if (first)
+				read_groups_singly(reading, fd);
+			return;
+		}
+		for (uint32_t i = 0; i < count; i++)
+			read_group(reading, (const uint64_t *)(keys + i * key_step), values + i * value_step);
+		first = false;
+		from = to;
 	}
 }
 
@@ -242,6 +303,7 @@ static int collect(struct live *live, unsigned request, struct why *why)
 
 	if (old.groups < 0)
 		return 0;
+	live_sweep(live, request);
 	live->groups[request] = NO_MAPS;
 	r = make_maps(live, &live->requests[request].config, &live->groups[request], why);
 	if (r < 0)
@@ -252,13 +314,22 @@ static int collect(struct live *live, unsigned request, struct why *why)
 	return r < 0 ? why_set(why, r, "cannot read the aggregates: %s", strerror(-r)) : 0;
 }
 
+int live_read(struct live *live, struct why *why)
+{
+	int r = wait_for_maps(live, why);
+
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; r == 0 && i < live->count; i++)
+		r = live->groups[i].groups < 0 ? 0 : read_maps(live, i, &live->groups[i]);
+	return r < 0 ? why_set(why, r, "cannot read the aggregates: %s", strerror(-r)) : 0;
+}
+
 int live_collect(struct live *live, struct why *why)
 {
-	for (unsigned i = 0; i < live->count; i++) {
-		int r = collect(live, i, why);
+	int r = wait_for_maps(live, why);
 
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	for (unsigned i = 0; r == 0 && i < live->count; i++)
+		r = collect(live, i, why);
+	return r;
 }

@@ -14,7 +14,7 @@ struct live;
 void live_group_init(struct live *live);
 /* Before loading: creates the first maps of an aggregating request. */
 int live_group_prepare(struct live *live, unsigned request, struct why *why) _must_check_;
-/* After loading, before attaching. */
+/* After loading, before attaching; or begins it, for groups_later. */
 int live_group_begin(struct live *live, struct why *why) _must_check_;
 void live_group_done(struct live *live);
 /* Rebuilds an event from its keys; all else is unknown. */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "base/worker.h"
 #include "event/core/live.h"
 #include "event/core/live_stack.h"
 #include "kernel/first_process.h"
@@ -43,6 +44,9 @@ struct live {
 	uint32_t groups_max;
 	uint64_t read_ns; /* poll interval while events arrive */
 	struct live_group_maps *groups;
+	bool groups_later;
+	struct worker groups_begin;
+	int groups_error; /* of that worker */
 	/* Reason and program of a failed attempt. */
 	struct why why;
 	char failed[64];
@@ -89,6 +93,10 @@ void live_late_look(struct live *live);
 
 /* For by_cgroup: follows this cgroup and its descendants, also future ones. */
 int live_cgroup_seed(struct live *live, const char *directory, struct why *why) _must_check_;
+
+/* Runs the sweep of the requests that stream, or of one that aggregates. */
+void live_sweep_streams(struct live *live);
+void live_sweep(struct live *live, unsigned request);
 
 /* For incomplete events: event_finisher. */
 int live_finishers_begin(struct live *live, struct why *why) _must_check_;

@@ -21,16 +21,19 @@ static __always_inline void set_drop_sock(struct skb_drop_event *e, struct sock 
 	e->head.cookie = (__u64)sk->__sk_common.skc_cookie.counter;
 }
 
-/* TCP reuses skb->dev for other data while a packet is in its queues. */
+/*
+ * TCP reuses skb->dev for other data while a packet is in its queues: with a socket it must be the interface of
+ * arrival or, of a packet that leaves, an interface in the namespace of the socket.
+ */
 static __always_inline void set_drop_dev(struct skb_drop_event *e, struct sk_buff *skb, bool with_sock)
 {
 	struct net_device *dev = skb->dev;
 	__u32 netns;
 
-	if (!dev || (with_sock && (__u32)BPF_CORE_READ(dev, ifindex) != (__u32)skb->skb_iif))
+	if (!dev || (with_sock && skb->skb_iif && (__u32)BPF_CORE_READ(dev, ifindex) != (__u32)skb->skb_iif))
 		return;
 	netns = BPF_CORE_READ(dev, nd_net.net, ns.inum);
-	if (with_sock && e->head.netns && netns != e->head.netns)
+	if (with_sock && (e->head.netns || !skb->skb_iif) && (!netns || netns != e->head.netns))
 		return;
 	bpf_probe_read_kernel_str(e->data.dev, sizeof(e->data.dev), dev->name);
 	if (!with_sock)

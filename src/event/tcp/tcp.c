@@ -2,6 +2,7 @@
 /* Events of TCP connections: fields and hooks. */
 #include "event/tcp/tcp.h"
 #include "event/core/event.h"
+#include "event/tcp/tcp_role.h"
 #include "record/net_names.h"
 
 #define S struct tcp_state
@@ -24,7 +25,7 @@ static const struct enum_name role_items[] = {
 	{TCP_ROLE_CLIENT, "client", "initiated the connection (active open)"},
 	{TCP_ROLE_SERVER, "server", "accepted the connection (passive open)"},
 };
-static struct enum_names role_names = {.items = role_items, .count = ARRAY_SIZE(role_items)};
+struct enum_names tcp_role_names = {.items = role_items, .count = ARRAY_SIZE(role_items)};
 
 #define C struct tcp_close
 static const struct field close_fields[] = {
@@ -32,7 +33,7 @@ static const struct field close_fields[] = {
 	FIELD(C, rx_bytes, BYTES, "payload received in order"),
 	FIELD(C, span_ns, DURATION, "duration since the first SYN; unknown for connections established before the run"),
 	FIELD(C, role, ENUM, "client or server; unknown for connections established before the run",
-	      .names = &role_names, .zero_is_unknown = true, .hidden = true),
+	      .names = &tcp_role_names, .zero_is_unknown = true, .hidden = true),
 	FIELD(C, state, ENUM, "state before the close; SYN_SENT: never established", .names = &socket_state_names,
 	      .hidden = true),
 	FIELD(C, error, ENUM, "error that ended the connection, if any", .names = &errno_names, .zero_is_unknown = true,

@@ -456,13 +456,13 @@ static uint64_t usual_ticks(const struct profile_cells *cells, size_t *at, const
 
 	for (; *at < cells->list.count && cells->list.items[*at].place == place; ++*at) {
 		const struct profile_cell *cell = &cells->list.items[*at];
-		uint64_t n = requests[(size_t)cell->slot * cells->stride];
+		uint64_t n = requests[cells->session_of[cell->slot]];
 
 		if (n)
-			room[count++] = cell->ticks / n;
+			room[count++] = cell->ticks[PROFILE_OWN] / n;
 	}
 	for (uint32_t i = 0; i < cells->slots; i++)
-		all += requests[(size_t)i * cells->stride] > 0;
+		all += requests[cells->session_of[i]] > 0;
 	/* Sessions that were not there took none. */
 	qsort(room, count, sizeof(*room), by_number);
 	return count * 2 > all ? room[all / 2 - (all - count)] : 0;

@@ -4,14 +4,10 @@
 #include "flow/analyse/compare.h"
 #include "flow/analyse/function_match.h"
 
-/* A place separates the groups when at least this share of one and at most the rest of the other passes it. */
-#define SEPARATE 0.9
 /* Majority of the additional time: the search descends into a call with this share of it. */
 #define MOST 0.6
 /* Other places with at least this share are also reported. */
 #define ALSO 0.2
-/* False alarm rate over all tested places. */
-#define CHANCE 0.02
 /* Times vary more than calls, especially on a busy machine. */
 #define TIME_CHANCE 0.002
 /* Minimum probability that a bad session is slower than a good one. */
@@ -21,6 +17,8 @@
 /* A function with this many callers says little about its calling context. */
 #define COMMON_CALLERS 3
 #define OTHERS_MAX     20
+/* Minimum share of bad sessions that call what made them pause. */
+#define PAUSE_SHARE 0.9
 /* Minimum slowdown of the function for its other callers, relative to that of one. */
 #define ALSO_SLOWER 0.7
 
@@ -31,6 +29,14 @@ static const struct enum_name kind_names[] = {
 };
 static struct enum_names divergence_kind_names = {.items = kind_names, .count = ARRAY_SIZE(kind_names)};
 
+static const struct enum_name time_items[] = {
+	{PROFILE_OWN, "own", "the program's own: work, locks, sleep, other descriptors"},
+	{PROFILE_DRIP, "drip", "waiting for the client to send the rest of a request"},
+	{PROFILE_STALL, "stall", "waiting for the client to read the answer"},
+	{PROFILE_TIMES, "any", "not distinguished"},
+};
+static struct enum_names time_names = {.items = time_items, .count = ARRAY_SIZE(time_items)};
+
 static const struct field frame_fields[] = {FIELD(struct divergence_frame, function, TEXT, "function")};
 static RECORD_TYPE(frame_type, "flow_frame", struct divergence_frame, frame_fields, "a function of a call path",
 		   .bare = true);
@@ -38,6 +44,7 @@ static RECORD_TYPE(frame_type, "flow_frame", struct divergence_frame, frame_fiel
 static const struct field divergence_fields[] = {
 	FIELD(struct divergence, function, TEXT, "function where the sessions diverge"),
 	FIELD(struct divergence, kind, ENUM, "how", .names = &divergence_kind_names),
+	FIELD(struct divergence, time, ENUM, "what the additional time is", .names = &time_names, .hidden = true),
 	FIELD(struct divergence, ratio, RATIO, "ratio of bad to good time"),
 	FIELD(struct divergence, good, RATIO,
 	      "good sessions: nanoseconds per session (slower), or sessions with the call", .hidden = true),
@@ -59,16 +66,25 @@ static const struct field divergence_fields[] = {
 	FIELD(struct divergence, waits_in, TEXT, "innermost function with the additional time"),
 	FIELD(struct divergence, instead, TEXT, "function called by good sessions instead", .hidden = true),
 	FIELD(struct divergence, module, TEXT, "program or library of the function", .hidden = true),
+	FIELD(struct divergence, file, TEXT, "source file of the function", .hidden = true),
+	FIELD(struct divergence, line, ID, "line there", .zero_is_unknown = true, .hidden = true),
+	FIELD(struct divergence, address, HEX, "address in the program or library", .zero_is_unknown = true,
+	      .hidden = true),
 	FIELD(struct divergence, path, LIST, "call path, outermost function first", .element = &frame_type,
 	      .hidden = true),
 };
 RECORD_TYPE(divergence_type, "flow_divergence", struct divergence, divergence_fields,
 	    "a difference between two groups of sessions");
 
+static const struct field member_fields[] = {FIELD(struct compared_member, session, ID, "session number")};
+static RECORD_TYPE(member_type, "flow_member", struct compared_member, member_fields, "a session of a group",
+		   .bare = true);
+
 static const struct field group_fields[] = {
 	FIELD(struct compared_group, name, TEXT, "good or bad"),
 	FIELD(struct compared_group, sessions, COUNT, "number of sessions"),
 	FIELD(struct compared_group, median_ns, DURATION, "median duration of the sessions"),
+	FIELD(struct compared_group, members, LIST, "their numbers, up to 10,000", .element = &member_type),
 };
 static RECORD_TYPE(group_type, "flow_group", struct compared_group, group_fields, "a compared group of sessions");
 
@@ -84,30 +100,24 @@ RECORD_TYPE(comparison_type, "flow_comparison", struct comparison, comparison_fi
 
 /* --- figures of a place --- */
 
-static double mean_ns(const struct comparison *c, uint32_t place, unsigned group)
+double compare_mean_ns(const struct comparison *c, uint32_t place, unsigned group)
 {
 	uint32_t sessions = c->group[group].sessions;
 
 	return sessions ? (double)c->sums.ticks[group][place] / sessions : 0;
 }
 
-static double excess_ns(const struct comparison *c, uint32_t place)
+double compare_excess_ns(const struct comparison *c, uint32_t place)
 {
-	return mean_ns(c, place, 1) - mean_ns(c, place, 0);
+	return compare_mean_ns(c, place, 1) - compare_mean_ns(c, place, 0);
 }
 
-struct presence {
-	uint32_t good, bad;         /* sessions that pass the place */
-	uint32_t all_good, all_bad; /* sessions that pass its caller */
-	double good_share, bad_share;
-};
-
-static struct presence presence_of(const struct comparison *c, uint32_t place)
+struct compare_presence compare_presence_of(const struct comparison *c, uint32_t place)
 {
 	uint32_t parent = c->profile->places.items[place].parent;
 	/* Dispatchers serve all sessions; otherwise only sessions that reach the caller count. */
 	bool all = !parent || c->profile->places.items[parent].is_dispatcher;
-	struct presence p = {
+	struct compare_presence p = {
 		.good = profile_seen(c->profile, place, 0),
 		.bad = profile_seen(c->profile, place, 1),
 		.all_good = all ? c->profile->looked_at[0] : profile_seen(c->profile, parent, 0),
@@ -129,15 +139,19 @@ static void add_path(const struct comparison *c, struct divergence *d)
 	d->path = (struct list){frames, depth};
 }
 
-static void add_divergence(struct comparison *c, enum divergence_kind kind, uint32_t place, double confidence)
+struct divergence *compare_add(struct comparison *c, enum divergence_kind kind, uint32_t place, double confidence)
 {
-	struct presence p = presence_of(c, place);
+	struct compare_presence p = compare_presence_of(c, place);
 	struct divergence *d = vec_add(&c->all);
-	double good = mean_ns(c, place, 0), bad = mean_ns(c, place, 1);
+	double good = compare_mean_ns(c, place, 0), bad = compare_mean_ns(c, place, 1);
 
 	*d = (struct divergence){
 		.function = compare_function(c, place)->name,
 		.module = c->modules[c->profile->places.items[place].fn]->name,
+		.file = compare_function(c, place)->file,
+		.line = compare_function(c, place)->line,
+		.address = compare_function(c, place)->offset,
+		.time = PROFILE_TIMES,
 		.kind = (uint8_t)kind,
 		.ratio = good >= 1 ? bad / good : NAN,
 		.good = kind == DIVERGENCE_SLOWER ? good : p.good,
@@ -150,104 +164,15 @@ static void add_divergence(struct comparison *c, enum divergence_kind kind, uint
 		.place = place,
 	};
 	add_path(c, d);
+	return d;
 }
 
-/* --- structure --- */
-
-struct structure {
-	struct comparison *c;
-	const struct map *noise; /* known noise, for groups too small for statistics */
-	uint32_t tests;
-};
-
-/* 1 minus the probability of chance; 0 when it does not separate the groups. */
-static double separates(const struct structure *s, uint32_t place, enum divergence_kind *ret_kind)
-{
-	const struct profile_place *at = &s->c->profile->places.items[place];
-	struct presence p = presence_of(s->c, place);
-	bool extra = p.bad_share >= SEPARATE && p.good_share <= 1 - SEPARATE;
-	bool missing = p.good_share >= SEPARATE && p.bad_share <= 1 - SEPARATE;
-	uint64_t edge = (uint64_t)s->c->profile->places.items[at->parent].fn << 32 | at->fn;
-	double chance;
-
-	if (!extra && !missing)
-		return 0;
-	*ret_kind = extra ? DIVERGENCE_EXTRA : DIVERGENCE_MISSING;
-	chance = extra ? compare_chance(p.bad, p.all_bad, p.good, p.all_good)
-		       : compare_chance(p.good, p.all_good, p.bad, p.all_bad);
-	chance = min_of(chance * s->tests, 1.0);
-	if (chance <= CHANCE)
-		return 1 - chance;
-	/* With few sessions nothing is significant; then known noise is excluded. */
-	if (min_of(s->c->profile->looked_at[0], s->c->profile->looked_at[1]) > 3 || !p.all_good || !p.all_bad ||
-	    (s->noise && map_get(s->noise, &edge)))
-		return 0;
-	return max_of(1 - chance, 0.5);
-}
-
-/* Callee of the other group in the same caller. */
-static const char *instead_of(const struct structure *s, uint32_t place, enum divergence_kind kind)
-{
-	uint32_t parent = s->c->profile->places.items[place].parent;
-
-	for (uint32_t at = s->c->profile->places.items[parent].first_child; at;
-	     at = s->c->profile->places.items[at].next) {
-		enum divergence_kind other;
-
-		if (at != place && separates(s, at, &other) > 0 && other != kind)
-			return compare_function(s->c, at)->name;
-	}
-	return NULL;
-}
-
-/*
- * From the bottom up to the first place on each call path that tells the groups apart; what is above follows from it.
- */
-static void find_structure(struct structure *s)
-{
-	const struct profile *profile = s->c->profile;
-	uint32_t at = profile->places.items[0].first_child;
-
-	for (uint32_t i = 1; i < profile->places.count; i++) {
-		struct presence p = presence_of(s->c, i);
-
-		s->tests += p.all_good && p.all_bad;
-	}
-	while (at) {
-		enum divergence_kind kind;
-		double confidence = separates(s, at, &kind);
-
-		if (confidence > 0) {
-			add_divergence(s->c, kind, at, confidence);
-			if (kind == DIVERGENCE_EXTRA)
-				s->c->all.items[s->c->all.count - 1].instead = instead_of(s, at, kind);
-		} else if (profile->places.items[at].first_child) {
-			at = profile->places.items[at].first_child;
-			continue;
-		}
-		while (at && !profile->places.items[at].next)
-			at = profile->places.items[at].parent;
-		at = at ? profile->places.items[at].next : 0;
-	}
-}
-
-static void put_first(struct comparison *c, size_t index)
+void compare_put_first(struct comparison *c, size_t index)
 {
 	struct divergence first = c->all.items[index];
 
 	memmove(c->all.items + 1, c->all.items, index * sizeof(first));
 	c->all.items[0] = first;
-}
-
-/* An extra call says more than a missing one. */
-static void put_extra_first(struct comparison *c)
-{
-	const struct profile_place *places = c->profile->places.items;
-
-	for (size_t i = 1; i < c->all.count && c->all.items[0].kind == DIVERGENCE_MISSING; i++)
-		if (c->all.items[i].kind == DIVERGENCE_EXTRA &&
-		    places[c->all.items[i].place].parent == places[c->all.items[0].place].parent)
-			put_first(c, i);
 }
 
 /* --- time --- */
@@ -257,7 +182,7 @@ static uint32_t largest_child(const struct comparison *c, uint32_t place)
 	uint32_t best = 0;
 
 	for (uint32_t at = c->profile->places.items[place].first_child; at; at = c->profile->places.items[at].next)
-		if (!best || excess_ns(c, at) > excess_ns(c, best))
+		if (!best || compare_excess_ns(c, at) > compare_excess_ns(c, best))
 			best = at;
 	return best;
 }
@@ -269,8 +194,9 @@ static uint32_t follow_time(const struct comparison *c, uint32_t place)
 		uint32_t next = largest_child(c, place);
 
 		/* The largest among root functions and dispatchers. */
-		if (!next || (excess_ns(c, next) < MOST * excess_ns(c, place) && !(!place && excess_ns(c, next) > 0) &&
-			      !(c->profile->places.items[place].is_dispatcher && excess_ns(c, next) > 0)))
+		if (!next || (compare_excess_ns(c, next) < MOST * compare_excess_ns(c, place) &&
+			      !(!place && compare_excess_ns(c, next) > 0) &&
+			      !(c->profile->places.items[place].is_dispatcher && compare_excess_ns(c, next) > 0)))
 			return place;
 		place = next;
 	}
@@ -289,17 +215,91 @@ static uint32_t caller_count(const struct comparison *c, uint32_t fn)
 	return count;
 }
 
-/* Moves from a function with many callers out to its caller. */
+/* Moves from a function with many callers out to its caller, and from a leaf that only wraps a system call. */
 static uint32_t specific_place(const struct comparison *c, uint32_t place)
 {
-	for (;;) {
-		uint32_t parent = c->profile->places.items[place].parent;
+	const struct profile_place *places = c->profile->places.items;
+	uint32_t parent = places[place].parent;
+	bool is_wrapper =
+		!places[place].first_child && places[place].group[1].wait_ticks > places[place].group[1].self_ticks;
 
-		if (!parent || c->profile->places.items[parent].is_dispatcher ||
-		    caller_count(c, c->profile->places.items[place].fn) < COMMON_CALLERS)
+	/* The root of a segment says less than what it calls. */
+	while (is_wrapper && parent && places[parent].parent && !places[places[parent].parent].is_dispatcher) {
+		/* And so is what does nothing but call it. */
+		is_wrapper = places[parent].first_child == place && !places[place].next &&
+			     places[parent].group[1].calls == places[place].group[1].calls;
+		place = parent;
+		parent = places[place].parent;
+	}
+	for (;;) {
+		parent = places[place].parent;
+		if (!parent || places[parent].is_dispatcher || caller_count(c, places[place].fn) < COMMON_CALLERS)
 			return place;
 		place = parent;
 	}
+}
+
+/* Calls of a function in good sessions, wherever. */
+static bool is_called_by_good(const struct comparison *c, uint32_t fn)
+{
+	for (uint32_t i = 1; i < c->profile->places.count; i++)
+		if (c->profile->places.items[i].fn == fn && c->profile->places.items[i].group[0].calls)
+			return true;
+	return false;
+}
+
+/* Along the call with most of the places below: the last function that good sessions never call. */
+static uint32_t innermost_new(const struct comparison *c, uint32_t place, const uint32_t *below)
+{
+	uint32_t found = place;
+
+	for (;;) {
+		uint32_t next = 0;
+
+		for (uint32_t at = c->profile->places.items[place].first_child; at;
+		     at = c->profile->places.items[at].next)
+			if (below[at] > below[next])
+				next = at;
+		if (!next || below[next] < PAUSE_SHARE * (below[place] - 1))
+			return found;
+		place = next;
+		found = is_called_by_good(c, c->profile->places.items[place].fn) ? found : place;
+	}
+}
+
+/*
+ * The bad sessions paused between two segments, and not for their client: the function that made them pause is not open
+ * then. It is the one that good sessions never call, with most of the places below; 0: there is none.
+ */
+static uint32_t pausing_place(const struct comparison *c, uint32_t place)
+{
+	const struct profile_figures *f = c->profile->places.items[place].group;
+	size_t n = c->profile->places.count;
+	_cleanup_free_ uint32_t *below = xzalloc((n + 1) * sizeof(*below));
+	uint32_t best = 0;
+
+	if (f[1].pause_ticks * 2 < f[1].wait_ticks + f[1].self_ticks)
+		return 0;
+	for (uint32_t i = (uint32_t)n; i-- > 1;) {
+		const struct profile_place *at = &c->profile->places.items[i];
+
+		if (!at->group[1].calls || !i)
+			continue;
+		below[at->parent] += ++below[i];
+		if ((!best || below[i] >= below[best]) && !at->group[0].calls && !at->is_dispatcher &&
+		    profile_seen(c->profile, i, 1) >= PAUSE_SHARE * c->profile->looked_at[1] &&
+		    !is_called_by_good(c, at->fn))
+			best = i;
+	}
+	return best ? innermost_new(c, best, below) : 0;
+}
+
+/* The place to name for time at this one. */
+static uint32_t named_place(const struct comparison *c, uint32_t place)
+{
+	uint32_t pausing = pausing_place(c, place);
+
+	return pausing ? pausing : specific_place(c, place);
 }
 
 /* How much longer bad sessions take as a whole. */
@@ -309,24 +309,26 @@ struct slowness {
 	double medians;
 };
 
-static uint64_t time_of(const struct flow_sessions *s, size_t index)
+/* Time of a session, without that of an idle client. */
+static uint64_t time_of(const struct profile *profile, size_t index)
 {
-	return flow_span_ns(s->trace, s->list.items[index].busy_ticks + s->list.items[index].wait_ticks);
+	return flow_span_ns(profile->trace, profile->spent.items[index]);
 }
 
-static struct slowness slowness_of(const struct flow_sessions *good, const uint8_t *good_group,
-				   const struct flow_sessions *bad, const uint8_t *bad_group)
+/* Of the profiles of the good and of the bad sessions; may be the same. */
+static struct slowness slowness_of(const struct compare_subject *subject)
 {
+	const struct profile *good = subject->profile[0], *bad = subject->profile[1];
 	SPILL(uint64_t) a = {}, b = {};
 	struct slowness result = {};
 
-	for (size_t i = 0; i < good->list.count; i++) {
-		if (good_group[i] == 0)
+	for (size_t i = 0; i < subject->sessions[0]->list.count; i++) {
+		if (subject->group_of[0][i] == 0)
 			spill_push(&a, time_of(good, i));
 		spill_trim_at(i);
 	}
-	for (size_t i = 0; i < bad->list.count; i++) {
-		if (bad_group[i] == 1)
+	for (size_t i = 0; i < subject->sessions[1]->list.count; i++) {
+		if (subject->group_of[1][i] == 1)
 			spill_push(&b, time_of(bad, i));
 		spill_trim_at(i);
 	}
@@ -341,18 +343,6 @@ static struct slowness slowness_of(const struct flow_sessions *good, const uint8
 	return result;
 }
 
-/* The outermost separating place of the call path; 0: none. */
-static uint32_t first_extra(const struct comparison *c, uint32_t place)
-{
-	uint32_t found = 0;
-
-	for (uint32_t at = place; at; at = c->profile->places.items[at].parent)
-		for (size_t i = 0; i < c->all.count; i++)
-			if (c->all.items[i].place == at && c->all.items[i].kind == DIVERGENCE_EXTRA)
-				found = at;
-	return found;
-}
-
 static size_t index_of(const struct comparison *c, uint32_t place)
 {
 	size_t i = 0;
@@ -362,39 +352,30 @@ static size_t index_of(const struct comparison *c, uint32_t place)
 	return i;
 }
 
-/*
- * Follows the additional time of bad sessions to a place. If they get there by a call that good ones do not make, the
- * common caller is slower because of that call, unless it is a dispatcher.
- */
+/* Follows the additional time of bad sessions to a place. */
 static bool find_time(struct comparison *c, const struct compare_options *options, const struct slowness *slowness)
 {
 	double sure = slowness->sure;
 	double factor = options->ratio > 0 ? options->ratio : 2;
 	double least = options->min_ns ? (double)options->min_ns : 1e6;
-	uint32_t inner, extra, place;
+	uint32_t inner, place;
 	uint32_t good = c->group[0].sessions, bad = c->group[1].sessions;
 	const char *waits_in;
 
 	/* With few sessions nothing is significant; with more, it must not be chance, unless all took far longer. */
 	if (min_of(good, bad) > 3 && compare_rank_chance(sure, good, bad) > TIME_CHANCE && slowness->least < factor)
 		return false;
-	if (sure < SURE || excess_ns(c, 0) < least || mean_ns(c, 0, 1) < factor * mean_ns(c, 0, 0))
+	if (sure < SURE || compare_excess_ns(c, 0) < least ||
+	    compare_mean_ns(c, 0, 1) < factor * compare_mean_ns(c, 0, 0))
 		return false;
 	inner = follow_time(c, 0);
-	waits_in = inner ? compare_function(c, inner)->name : NULL;
-	extra = first_extra(c, inner);
-	place = extra ? c->profile->places.items[extra].parent : specific_place(c, inner);
 	if (!inner)
 		return false;
-	if (!place || c->profile->places.items[place].is_dispatcher || mean_ns(c, place, 0) <= 0) {
-		if (!extra)
-			return false;
-		put_first(c, index_of(c, extra));
-	} else {
-		add_divergence(c, DIVERGENCE_SLOWER, place, sure);
-		put_first(c, c->all.count - 1);
-		c->all.items[0].instead = NULL;
-	}
+	waits_in = compare_function(c, inner)->name;
+	place = named_place(c, inner);
+	if (index_of(c, place) == c->all.count)
+		(void)compare_add(c, DIVERGENCE_SLOWER, place, sure);
+	compare_put_first(c, index_of(c, place));
 	c->all.items[0].waits_in = waits_in;
 	c->all.items[0].confidence = max_of(c->all.items[0].confidence, sure);
 	return true;
@@ -434,7 +415,7 @@ static void add_slower(struct comparison *c, uint32_t place, const struct diverg
 {
 	struct divergence *d;
 
-	add_divergence(c, DIVERGENCE_SLOWER, requesting_place(c, place), figures->confidence);
+	(void)compare_add(c, DIVERGENCE_SLOWER, requesting_place(c, place), figures->confidence);
 	d = &c->all.items[c->all.count - 1];
 	d->waits_in = compare_function(c, place)->name;
 	d->good_call_ns = figures->good_call_ns;
@@ -463,7 +444,7 @@ static bool find_slower_function(struct comparison *c, struct compare_subject *s
 					.bad_call_ns = found.bad_call_ns,
 					.confidence = found.sure});
 	if (costs_more(&found, &c->all.items[0]))
-		put_first(c, c->all.count - 1);
+		compare_put_first(c, c->all.count - 1);
 	return true;
 }
 
@@ -478,8 +459,8 @@ static void find_calls(struct comparison *c, struct compare_subject *subject)
 
 		if (c->all.count > OTHERS_MAX)
 			break;
-		add_divergence(c, more->bad > more->good ? DIVERGENCE_EXTRA : DIVERGENCE_MISSING, more->place,
-			       more->confidence);
+		(void)compare_add(c, more->bad > more->good ? DIVERGENCE_EXTRA : DIVERGENCE_MISSING, more->place,
+				  more->confidence);
 		d = &c->all.items[c->all.count - 1];
 		d->good_calls = more->good;
 		d->bad_calls = more->bad;
@@ -487,10 +468,25 @@ static void find_calls(struct comparison *c, struct compare_subject *subject)
 	vec_done(&found);
 }
 
+/* Slower sessions that were found by their time at a place. */
+static size_t add_slower_outlier(struct comparison *c, uint32_t place, const struct compare_outlier *outlier)
+{
+	uint32_t at = named_place(c, place);
+	struct divergence *d;
+	size_t known;
+
+	at = at == place ? requesting_place(c, at) : at;
+	known = index_of(c, at);
+	d = known < c->all.count ? &c->all.items[known] : compare_add(c, DIVERGENCE_SLOWER, at, outlier->confidence);
+	d->time = (uint8_t)outlier->time;
+	d->waits_in = compare_function(c, place)->name;
+	d->confidence = outlier->confidence;
+	return known;
+}
+
 /* Puts the criterion by which the bad sessions were found first. */
 static void put_outlier_first(struct comparison *c, const struct compare_outlier *outlier)
 {
-	struct divergence *d;
 	uint32_t place = 0;
 	size_t known;
 
@@ -498,20 +494,16 @@ static void put_outlier_first(struct comparison *c, const struct compare_outlier
 		place = profile_place_find(c->profile, place, *fn);
 	if (!place)
 		return;
-	known = index_of(c, place);
 	if (outlier->kind == DIVERGENCE_SLOWER) {
-		add_slower(c, place,
-			   &(struct divergence){.good_call_ns = outlier->good_call_ns,
-						.bad_call_ns = outlier->bad_call_ns,
-						.confidence = outlier->confidence});
-		known = c->all.count - 1;
-	} else if (known == c->all.count) {
-		add_divergence(c, outlier->kind, place, outlier->confidence);
+		known = add_slower_outlier(c, place, outlier);
+	} else {
+		known = index_of(c, place);
+		if (known == c->all.count)
+			(void)compare_add(c, outlier->kind, place, outlier->confidence);
+		c->all.items[known].good_calls = outlier->good_calls;
+		c->all.items[known].bad_calls = outlier->bad_calls;
 	}
-	d = &c->all.items[known];
-	d->good_calls = outlier->good_calls;
-	d->bad_calls = outlier->bad_calls;
-	put_first(c, known);
+	compare_put_first(c, known);
 }
 
 /* A session served by several threads may lose time in each of them. */
@@ -528,11 +520,11 @@ static void find_more_time(struct comparison *c, double sure)
 
 		if (i == top || places[i].is_dispatcher ||
 		    (places[i].parent && !places[places[i].parent].is_dispatcher) ||
-		    excess_ns(c, i) < ALSO * excess_ns(c, 0))
+		    compare_excess_ns(c, i) < ALSO * compare_excess_ns(c, 0))
 			continue;
 		place = specific_place(c, follow_time(c, i));
-		if (index_of(c, place) == c->all.count && mean_ns(c, place, 0) > 0)
-			add_divergence(c, DIVERGENCE_SLOWER, place, sure);
+		if (index_of(c, place) == c->all.count && compare_mean_ns(c, place, 0) > 0)
+			(void)compare_add(c, DIVERGENCE_SLOWER, place, sure);
 	}
 }
 
@@ -540,6 +532,7 @@ static void describe_group(struct compared_group *group, const char *name, const
 			   const uint8_t *group_of, uint8_t number)
 {
 	flow_weighed_table spans = {};
+	VEC(struct compared_member) members = {};
 
 	*group = (struct compared_group){.name = name};
 	for (size_t i = 0; i < s->list.count; i++) {
@@ -549,11 +542,15 @@ static void describe_group(struct compared_group *group, const char *name, const
 		spill_trim_at(i);
 		if (group_of[i] != number)
 			continue;
+		if (members.count < COMPARE_MEMBERS)
+			vec_push(&members, (struct compared_member){(uint32_t)i + 1});
 		spill_push(&spans, (struct flow_weighed){flow_row_span_ns(s, row), count, 0});
 		group->sessions += (uint32_t)min_of(count, (uint64_t)(UINT32_MAX - group->sessions));
 	}
 	flow_weighed_sort(&spans);
 	group->median_ns = flow_median(spans.items, spans.count);
+	group->members = (struct list){xrealloc_array(members.items, members.count + 1, sizeof(*members.items)),
+				       (uint32_t)members.count};
 	spill_done(&spans);
 }
 
@@ -595,16 +592,12 @@ static void find_times(struct comparison *c, struct compare_subject *subject, co
 
 static void finish(struct comparison *c, struct compare_subject *subject, const struct compare_options *options)
 {
-	struct structure structure = {.c = c,
-				      .noise = compare_is_of_two(subject) ? NULL : &subject->sessions[0]->noise};
-	struct slowness slowness =
-		slowness_of(subject->sessions[0], subject->group_of[0], subject->sessions[1], subject->group_of[1]);
+	struct slowness slowness = slowness_of(subject);
 
 	profile_sum(c->profile, &c->sums);
 	to_ns(c);
 	if (c->group[0].sessions && c->group[1].sessions) {
-		find_structure(&structure);
-		put_extra_first(c);
+		compare_structure(c, subject);
 		if (options->outlier && options->outlier->path.count)
 			put_outlier_first(c, options->outlier);
 		else
@@ -642,8 +635,11 @@ struct comparison *compare_groups(struct flow_sessions *s, const uint8_t *group_
 	take_functions(c, s->trace);
 	describe_group(&c->group[0], "good", s, group_of, 0);
 	describe_group(&c->group[1], "bad", s, group_of, 1);
-	c->profile = profile_new_seen(s, group_of, 2);
-	finish(c, &(struct compare_subject){.sessions = {s, s}, .group_of = {group_of, group_of}}, options);
+	c->profile = profile_new_examined(s, group_of, 2);
+	finish(c,
+	       &(struct compare_subject){
+		       .sessions = {s, s}, .group_of = {group_of, group_of}, .profile = {c->profile, c->profile}},
+	       options);
 	return c;
 }
 
@@ -660,13 +656,17 @@ struct comparison *compare_traces(struct flow_sessions *good, struct flow_sessio
 	take_functions(c, bad->trace);
 	describe_group(&c->group[0], "good", good, zeros.items, 0);
 	describe_group(&c->group[1], "bad", bad, ones.items, 1);
-	c->profile = profile_new_seen(good, zeros.items, 2);
-	second = profile_new_seen(bad, ones.items, 2);
+	c->profile = profile_new_examined(good, zeros.items, 2);
+	second = profile_new_examined(bad, ones.items, 2);
 	fn_of = function_match_profiles(c->profile, second);
 	profile_merge(c->profile, second, fn_of);
 	finish(c,
 	       &(struct compare_subject){
-		       .sessions = {good, bad}, .group_of = {zeros.items, ones.items}, .fn_of = fn_of},
+		       .sessions = {good, bad},
+		       .group_of = {zeros.items, ones.items},
+		       .fn_of = fn_of,
+		       .profile = {c->profile, second},
+	       },
 	       options);
 	free(fn_of);
 	return c;
@@ -679,6 +679,8 @@ void comparison_free(struct comparison *c)
 	vec_each(&c->all, d)
 		free((void *)d->path.items);
 	vec_done(&c->all);
+	for (unsigned i = 0; i < 2; i++)
+		free((void *)c->group[i].members.items);
 	if (c->profile)
 		profile_sums_done(&c->sums);
 	profile_free(c->profile);

@@ -17,6 +17,9 @@ struct divergence_frame {
 struct divergence {
 	const char *function;
 	const char *module;
+	const char *file; /* source; NULL: unknown */
+	uint32_t line;
+	uint64_t address;         /* in the module; tells functions of one name apart */
 	struct list path;         /* struct divergence_frame, outermost first, the function last */
 	uint8_t kind;             /* enum divergence_kind */
 	double ratio;             /* of the times; NaN: the good ones take none */
@@ -26,23 +29,31 @@ struct divergence {
 	double confidence;                    /* 0 ... 1 */
 	const char *waits_in; /* innermost function with most of the additional time; NULL: none stands out */
 	const char *instead;  /* called by good sessions and not by bad ones; NULL: nothing */
+	uint8_t time;         /* enum profile_time: of a slower one; PROFILE_TIMES: of any kind */
 	uint64_t good_call_ns, bad_call_ns; /* self time per call, if compared; 0: not compared */
 	double good_calls, bad_calls;       /* per session, if their number differs; 0: it does not */
 	uint32_t place;
 };
 
+struct compared_member {
+	uint32_t session; /* number */
+};
+
 struct compared_group {
 	const char *name;
 	uint32_t sessions;
-	uint64_t median_ns; /* duration */
+	uint64_t median_ns;  /* duration */
+	struct list members; /* struct compared_member, the first COMPARE_MEMBERS */
 };
+
+#define COMPARE_MEMBERS 10000
 
 struct comparison {
 	struct list groups;     /* two struct compared_group: good, bad */
 	const char *answer;     /* one sentence */
 	struct list divergence; /* none or one */
 	struct list others;
-	const char *how; /* how the groups were found; NULL: given */
+	const char *how; /* how the groups were found, or what was compared; NULL: given */
 
 	/* Not shown. */
 	struct compared_group group[2];
@@ -64,8 +75,9 @@ struct compare_outlier {
 	char *how;          /* one sentence */
 	VEC(uint32_t) path; /* functions, outermost first; empty: left to the comparison */
 	enum divergence_kind kind;
-	double good_calls, bad_calls;       /* per session, if made more often; 0: not */
-	uint64_t good_call_ns, bad_call_ns; /* self time per call, if slower */
+	enum profile_time time;       /* of a slower one */
+	double good_calls, bad_calls; /* per session, if made more often; 0: not */
+	double good_ns, bad_ns;       /* per session, if slower */
 	double confidence;
 };
 
@@ -92,20 +104,19 @@ void comparison_free(struct comparison *comparison);
 int compare_label(const struct flow_sessions *sessions, const char *good, const char *bad, uint8_t *ret_group_of,
 		  struct why *why) _must_check_;
 /*
- * Without labels: bad sessions are outliers in shape and time, with a rare or rarely missing call, or with a slower
- * function. -ENODATA when there are none.
+ * Without labels (outlier.h): few sessions with more time at a place, or with a rare or rarely missing call. Sessions
+ * that are no client's, or were not examined, are in neither group. -ENODATA when there are none: then ret_outlier->how
+ * says what was compared.
  */
 int compare_find_outliers(struct flow_sessions *sessions, uint8_t *ret_group_of, struct compare_outlier *ret_outlier,
 			  struct why *why) _must_check_;
-/* Second part (compare_outlier.c): sessions with different calls or a slower function. Returns how many. */
-size_t compare_outlier_find(struct flow_sessions *sessions, struct profile *profile, const struct profile_cells *cells,
-			    uint8_t *ret_group_of, struct compare_outlier *ret_outlier);
 
 /* The compared sessions, and their groups. */
 struct compare_subject {
 	struct flow_sessions *sessions[2];
 	const uint8_t *group_of[2];
 	const uint32_t *fn_of; /* maps functions of the second trace; NULL: same trace */
+	const struct profile *profile[2];
 
 	/* Per-session figures, once requested (compare_cells); [1] is for a second trace. */
 	bool has_cells;
@@ -128,6 +139,24 @@ struct compare_slower {
 	uint64_t good_call_ns, bad_call_ns; /* lower quartiles of the sessions' mean self time per call */
 	double sure;
 };
+
+/* --- figures of a place --- */
+
+struct compare_presence {
+	uint32_t good, bad;         /* sessions that pass the place */
+	uint32_t all_good, all_bad; /* sessions that pass its caller */
+	double good_share, bad_share;
+};
+
+struct compare_presence compare_presence_of(const struct comparison *comparison, uint32_t place);
+double compare_mean_ns(const struct comparison *comparison, uint32_t place, unsigned group);
+double compare_excess_ns(const struct comparison *comparison, uint32_t place);
+/* Appends a difference; valid until the next. */
+struct divergence *compare_add(struct comparison *comparison, enum divergence_kind kind, uint32_t place,
+			       double confidence);
+void compare_put_first(struct comparison *comparison, size_t index);
+/* Appends the calls that one group makes and the other does not (compare_structure.c). */
+void compare_structure(struct comparison *comparison, const struct compare_subject *subject);
 
 /* Self times per session (compare_self.c), and the factor by which all functions are slower. */
 struct compare_slower compare_self(struct comparison *comparison, struct compare_subject *subject,
@@ -161,5 +190,9 @@ uint64_t compare_median(uint64_t *values, size_t count);
 double compare_superiority(uint64_t *a, size_t a_count, uint64_t *b, size_t b_count);
 /* Probability of such a superiority under the null hypothesis (Mann-Whitney, normal approximation). */
 double compare_rank_chance(double superiority, size_t a_count, size_t b_count);
+/* Probability that the k largest of heavy-tailed values are separated from the rest by that factor, for the best k. */
+double compare_gap_chance(double gap, double k, double tail);
+/* Probability of at least count events when `expected` are expected (Poisson). */
+double compare_many_chance(uint32_t count, double expected);
 /* Probability of at least that many bad sessions among those with the call, if both were independent (Fisher). */
 double compare_chance(uint32_t bad_with, uint32_t bad, uint32_t good_with, uint32_t good);

@@ -46,55 +46,97 @@ static void add_rates(struct buf *out, const struct comparison *c, const struct 
 	add_shares(out, c, d);
 }
 
+/* Several functions of the traces may have the name: where this one is. */
+static void add_name(struct buf *out, const struct comparison *c, const struct divergence *d)
+{
+	uint32_t fn = c->profile->places.items[d->place].fn;
+	bool is_clear = true;
+
+	for (size_t i = 0; i < c->function_count && is_clear; i++)
+		is_clear = c->functions[i] == c->functions[fn] || strcmp(c->functions[i]->name, d->function) != 0 ||
+			   (c->functions[i]->offset == d->address && c->functions[i]->file == d->file);
+	buf_add_text(out, d->function);
+	if (!is_clear && d->file)
+		buf_add_format(out, " (%s:%u)", d->file, d->line);
+	else if (!is_clear)
+		buf_add_format(out, " (%s+0x%llx)", d->module, (unsigned long long)d->address);
+}
+
+/* Groups that are empty, or do not differ; false: they do. */
+static bool add_nothing(struct buf *out, const struct comparison *c)
+{
+	if (!c->group[1].sessions && c->how)
+		buf_add_text(out, c->how);
+	else if (!c->group[0].sessions || !c->group[1].sessions)
+		buf_add_format(out, "nothing to compare: %u good and %u bad sessions", c->group[0].sessions,
+			       c->group[1].sessions);
+	else if (!c->all.count)
+		buf_add_format(out,
+			       "no difference beyond what good sessions show among themselves: %u good and %u bad "
+			       "sessions compared at %zu places",
+			       c->group[0].sessions, c->group[1].sessions, c->profile->places.count - 1);
+	else
+		return false;
+	return true;
+}
+
+static void add_slower(struct buf *out, const struct comparison *c, const struct divergence *d)
+{
+	static const char *const what[] = {
+		[PROFILE_OWN] = "spend",
+		[PROFILE_DRIP] = "wait for the client to send",
+		[PROFILE_STALL] = "wait for the client to read",
+		[PROFILE_TIMES] = "spend",
+	};
+
+	if (d->bad_call_ns) {
+		buf_add_text(out, "a call of ");
+		add_name(out, c, d);
+		buf_add_text(out, " takes ");
+		format_add_duration(out, (int64_t)d->bad_call_ns);
+		buf_add_text(out, " in bad sessions and ");
+		format_add_duration(out, (int64_t)d->good_call_ns);
+		buf_add_text(out, " in good ones");
+	} else {
+		buf_add_format(out, "bad sessions %s ", what[min_of(d->time, (uint8_t)PROFILE_TIMES)]);
+		format_add_duration(out, (int64_t)d->bad_ns);
+		buf_add_text(out, " in ");
+		add_name(out, c, d);
+		buf_add_text(out, ", good ones ");
+		format_add_duration(out, (int64_t)d->good_ns);
+	}
+	add_ratio_and_shares(out, c, d);
+}
+
+static void add_call(struct buf *out, const struct comparison *c, const struct divergence *d)
+{
+	const struct divergence_frame *path = d->path.items;
+
+	add_name(out, c, d);
+	buf_add_text(out, " is called in ");
+	add_shares(out, c, d);
+	if (d->path.count > 1)
+		buf_add_format(out, ", from %s", path[d->path.count - 2].function);
+	if (d->instead)
+		buf_add_format(out, "; good sessions call %s instead", d->instead);
+	if (d->confidence <= 0.1)
+		buf_add_text(out, " (other sessions of the trace also differ in this call)");
+}
+
 void compare_answer(struct comparison *c)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
 	const struct divergence *d = c->all.items;
-	const struct divergence_frame *path;
 
-	if (c->group[0].sessions && !c->group[1].sessions) {
-		buf_add_format(&text, "no outliers among %u sessions; select sessions with --good or --bad",
-			       c->group[0].sessions);
-		c->answer_text = xstrdup(buf_text(&text));
-		return;
+	if (!add_nothing(&text, c)) {
+		if (d->kind == DIVERGENCE_SLOWER)
+			add_slower(&text, c, d);
+		else if (d->bad_calls > 0)
+			add_rates(&text, c, d);
+		else
+			add_call(&text, c, d);
+		if (d->waits_in && strcmp(d->waits_in, d->function) != 0)
+			buf_add_format(&text, "; the time is spent in %s", d->waits_in);
 	}
-	if (!c->group[0].sessions) {
-		buf_add_format(&text, "nothing to compare: %u good and %u bad sessions", c->group[0].sessions,
-			       c->group[1].sessions);
-		c->answer_text = xstrdup(buf_text(&text));
-		return;
-	}
-	if (!c->all.count) {
-		buf_add_format(&text, "no difference: %u good and %u bad sessions behave alike", c->group[0].sessions,
-			       c->group[1].sessions);
-		c->answer_text = xstrdup(buf_text(&text));
-		return;
-	}
-	path = d->path.items;
-	if (d->kind == DIVERGENCE_SLOWER && d->bad_call_ns) {
-		buf_add_format(&text, "a call of %s takes ", d->function);
-		format_add_duration(&text, (int64_t)d->bad_call_ns);
-		buf_add_text(&text, " in bad sessions and ");
-		format_add_duration(&text, (int64_t)d->good_call_ns);
-		buf_add_text(&text, " in good ones");
-		add_ratio_and_shares(&text, c, d);
-	} else if (d->kind == DIVERGENCE_SLOWER) {
-		buf_add_format(&text, "bad sessions spend ");
-		format_add_duration(&text, (int64_t)d->bad_ns);
-		buf_add_format(&text, " in %s, good ones ", d->function);
-		format_add_duration(&text, (int64_t)d->good_ns);
-		add_ratio_and_shares(&text, c, d);
-	} else if (d->bad_calls > 0) {
-		add_rates(&text, c, d);
-	} else {
-		buf_add_format(&text, "%s is called in ", d->function);
-		add_shares(&text, c, d);
-		if (d->path.count > 1)
-			buf_add_format(&text, ", from %s", path[d->path.count - 2].function);
-		if (d->instead)
-			buf_add_format(&text, "; good sessions call %s instead", d->instead);
-	}
-	if (d->waits_in && strcmp(d->waits_in, d->function) != 0)
-		buf_add_format(&text, "; the time is spent in %s", d->waits_in);
 	c->answer_text = xstrdup(buf_text(&text));
 }

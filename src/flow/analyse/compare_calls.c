@@ -41,7 +41,7 @@ static bool is_by_dispatcher(const struct comparison *c, uint32_t place)
 static void add_rate(struct call_rates *r, unsigned trace, const struct profile_cell *calls, double each)
 {
 	const struct profile_cells *cells = &r->subject->cells[trace];
-	uint8_t group = r->subject->group_of[trace][(size_t)calls->slot * cells->stride];
+	uint8_t group = r->subject->group_of[trace][cells->session_of[calls->slot]];
 
 	if (group <= 1)
 		spill_push(&r->of[group], (uint64_t)((double)calls->calls / each * UNIT));
@@ -56,7 +56,7 @@ static void take_dispatched(struct call_rates *r, unsigned trace, uint32_t place
 	const struct profile_cell *cell = profile_cells_at(cells, place, &count);
 
 	for (size_t i = 0; i < count; i++, cell++)
-		add_rate(r, trace, cell, max_of(s->list.items[(size_t)cell->slot * cells->stride].requests, 1u));
+		add_rate(r, trace, cell, max_of(s->list.items[cells->session_of[cell->slot]].requests, 1u));
 }
 
 /* Called by a function: zero for sessions that reach the caller and do not make the call. */

@@ -26,9 +26,11 @@
 /* False alarm rate over all slower places, and minimum probability that a bad session is slower. */
 #define SELF_CHANCE 0.001
 #define SELF_SURE   0.75
-/* Half width, in units of sqrt(n), of the 99 % confidence interval of a quartile of n values. */
-#define QUARTILE       0.25
-#define QUARTILE_WIDTH 1.12
+/* The 99 % confidence interval of the ratio of the quartiles is from so many resamples of the sessions. */
+#define QUARTILE  0.25
+#define RESAMPLES 400
+#define RANKS_MAX 4096
+#define UNSURE    0.005
 
 typedef SPILL(uint64_t) values;
 
@@ -43,18 +45,56 @@ struct self_times {
 
 /* A place in detail. */
 struct self_place {
-	double good, bad;          /* quartiles, nanoseconds */
-	double good_high, bad_low; /* facing ends of their confidence intervals */
-	double excess;             /* nanoseconds per bad session */
+	double good, bad; /* quartiles, nanoseconds */
+	double excess;    /* nanoseconds per bad session */
 	double sure;
 };
 
-static double near_quartile(const values *v, double away)
+static double quartile(const values *v)
 {
-	double at = (double)v->count * QUARTILE + away * sqrt((double)v->count);
+	return (double)v->items[(size_t)((double)v->count * QUARTILE)] / 1000;
+}
 
-	at = max_of(min_of(at, (double)v->count - 1), 0.0);
-	return (double)v->items[(size_t)at] / 1000;
+/* The quartile of as many values, drawn with replacement: that of the sorted values at a drawn rank. */
+static double resampled(const values *v, uint64_t *state, uint32_t *ranks)
+{
+	size_t n = min_of(v->count, (size_t)RANKS_MAX), wanted = (size_t)((double)n * QUARTILE), below = 0;
+
+	memset(ranks, 0, v->count * sizeof(*ranks));
+	for (size_t i = 0; i < n; i++) {
+		*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		ranks[(*state >> 33) % v->count]++;
+	}
+	for (size_t i = 0; i < v->count; i++) {
+		below += ranks[i];
+		if (below > wanted)
+			return (double)v->items[i] / 1000;
+	}
+	return (double)v->items[v->count - 1] / 1000;
+}
+
+static int by_ratio(const void *a, const void *b)
+{
+	const double *one = a, *other = b;
+
+	return *one < *other ? -1 : *one > *other;
+}
+
+/* Lower end of the confidence interval of bad over good. The values are sorted. */
+static double least_ratio(const struct self_times *t)
+{
+	size_t most = max_of(t->of[0].count, t->of[1].count);
+	_cleanup_free_ uint32_t *ranks = xzalloc((most + 1) * sizeof(*ranks));
+	double ratios[RESAMPLES];
+	uint64_t state = 1;
+
+	for (unsigned i = 0; i < RESAMPLES; i++) {
+		double good = resampled(&t->of[0], &state, ranks);
+
+		ratios[i] = resampled(&t->of[1], &state, ranks) / max_of(good, 1e-3);
+	}
+	qsort(ratios, RESAMPLES, sizeof(*ratios), by_ratio);
+	return ratios[(size_t)(UNSURE * RESAMPLES)];
 }
 
 /* Mean call of each session at the place, of one trace. */
@@ -67,13 +107,13 @@ static void take_values(struct self_times *t, unsigned trace, uint32_t place, ui
 	const struct profile_cell *cell = profile_cells_at(cells, place, &count);
 
 	for (size_t i = 0; i < count; i++, cell++) {
-		uint8_t group = t->subject->group_of[trace][(size_t)cell->slot * cells->stride];
+		uint8_t group = t->subject->group_of[trace][cells->session_of[cell->slot]];
 
 		spill_trim_at(i);
-		if (group > 1)
+		if (group > 1 || !cell->calls)
 			continue;
-		spill_push(&t->of[group],
-			   (uint64_t)((double)cell->ticks / (double)max_of(cell->calls, (uint64_t)1) * ns * 1000));
+		spill_push(&t->of[group], (uint64_t)((double)cell->ticks[PROFILE_OWN] /
+						     (double)max_of(cell->calls, (uint64_t)1) * ns * 1000));
 		*calls += group == 1 ? cell->calls : 0;
 	}
 }
@@ -86,10 +126,8 @@ static bool examine(struct self_times *t, struct self_place *ret)
 		return false;
 	p.sure = compare_superiority(t->of[0].items, t->of[0].count, t->of[1].items, t->of[1].count);
 	/* Both are sorted now. */
-	p.good = near_quartile(&t->of[0], 0);
-	p.bad = near_quartile(&t->of[1], 0);
-	p.good_high = near_quartile(&t->of[0], QUARTILE_WIDTH);
-	p.bad_low = near_quartile(&t->of[1], -QUARTILE_WIDTH);
+	p.good = quartile(&t->of[0]);
+	p.bad = quartile(&t->of[1]);
 	p.excess = (p.bad - t->common * p.good) * t->calls;
 	*ret = p;
 	return true;
@@ -153,7 +191,7 @@ static void choose(struct self_times *t, uint32_t place, const struct self_place
 	struct compare_slower *best = context;
 	double scaled;
 
-	if (!is_slower(t, p) || p->excess <= best->excess || p->bad_low < SLOWER_SURE * t->common * p->good_high)
+	if (!is_slower(t, p) || p->excess <= best->excess || least_ratio(t) < SLOWER_SURE * t->common)
 		return;
 	for (size_t i = 0; i < t->of[0].count; i++)
 		t->of[0].items[i] = (uint64_t)((double)t->of[0].items[i] * t->common);
@@ -212,7 +250,10 @@ void compare_cells(struct comparison *c, struct compare_subject *subject)
 	if (subject->has_cells)
 		return;
 	subject->has_cells = true;
-	profile_cells_fill(&subject->cells[0], c->profile, &(struct profile_view){.sessions = subject->sessions[0]});
+	profile_cells_fill(
+		&subject->cells[0], c->profile,
+		&(struct profile_view){.sessions = subject->sessions[0],
+				       .group_of = compare_is_of_two(subject) ? NULL : subject->group_of[0]});
 	if (compare_is_of_two(subject))
 		profile_cells_fill(&subject->cells[1], c->profile,
 				   &(struct profile_view){.sessions = subject->sessions[1], .fn_of = subject->fn_of});

@@ -46,6 +46,31 @@ double compare_rank_chance(double superiority, size_t a_count, size_t b_count)
 	return erfc(z / sqrt(2)) / 2;
 }
 
+/* Excesses of sessions are not independent. */
+#define GAP_MOST 5.0
+
+double compare_gap_chance(double gap, double k, double tail)
+{
+	/* The choice of k has the weights 1 / (k (k - 1)), which add up to 1. More than a few add no certainty. */
+	return k * (k - 1) * pow(gap, -tail * min_of(k, GAP_MOST));
+}
+
+double compare_many_chance(uint32_t count, double expected)
+{
+	double term = exp(-expected), below = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		below += term;
+		term *= expected / (i + 1);
+	}
+	/* For small tails 1 - below loses its digits: sum the first terms instead. */
+	if (1 - below > 1e-9)
+		return 1 - below;
+	for (below = 0; count < 1000 && term > 1e-300; term *= expected / ++count)
+		below += term;
+	return below;
+}
+
 static double log_choose(double n, double k)
 {
 	return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);

@@ -211,8 +211,8 @@ static void learn_operation(struct demux *demux, const struct flow_operation *op
 		s->birth_ticks = s->birth_ticks ? s->birth_ticks : operation->start_ticks;
 	} else if (operation->op == FLOW_OP_LISTEN) {
 		s->role = DEMUX_LISTENING;
-	} else if (operation->op == FLOW_OP_TAKE && s->role == DEMUX_OTHER) {
-		s->role = DEMUX_SERVED;
+	} else if (operation->op == FLOW_OP_TAKE) {
+		s->is_taken = true;
 	} else if (demux_is_data(operation)) {
 		s->many_threads |= s->thread != DEMUX_NONE && s->thread != thread;
 		if (s->thread == DEMUX_NONE)
@@ -238,6 +238,31 @@ static void learn_sockets(struct demux *demux)
 				learn_socket(demux, &seen);
 		}
 	}
+}
+
+/*
+ * A socket received from another process is a client's if it has a peer (learn_socket), or if that process accepted it;
+ * otherwise it is a channel between the two.
+ */
+static void learn_taken(struct demux *demux)
+{
+	struct map accepted = MAP_INIT(sizeof(uint64_t), 1, SOCKETS_MAX);
+
+	for (size_t i = 0; i < demux->sockets.count; i++) {
+		const struct demux_socket *s = &demux->sockets.items[i];
+
+		if (s->role == DEMUX_SERVED && s->cookie)
+			(void)map_put(&accepted, &s->cookie, NULL);
+		spill_trim_at(i);
+	}
+	for (size_t i = 0; i < demux->sockets.count; i++) {
+		struct demux_socket *s = &demux->sockets.items[i];
+
+		if (s->is_taken && s->role == DEMUX_OTHER && s->cookie && map_get(&accepted, &s->cookie))
+			s->role = DEMUX_SERVED;
+		spill_trim_at(i);
+	}
+	map_done(&accepted);
 }
 
 /* Without clients the program is a client itself: its sessions are its own connections. */
@@ -519,6 +544,7 @@ int demux_new(const struct flow_trace *trace, const struct demux_options *option
 	if (r < 0)
 		return r;
 	learn_sockets(demux);
+	learn_taken(demux);
 	learn_perspective(demux);
 	learn_requests(demux);
 	demux->is_sure = demux->by != DEMUX_CONNECTION && demux->by != DEMUX_REQUEST;

@@ -18,7 +18,7 @@ enum demux_by { DEMUX_CONNECTION, DEMUX_REQUEST, DEMUX_THREAD, DEMUX_SIGNATURE }
 extern const char *const demux_by_names[];
 
 enum demux_role {
-	DEMUX_OTHER,     /* not a client connection: datagram socket, pipe, socketpair */
+	DEMUX_OTHER,     /* not a client connection: datagram socket, socketpair */
 	DEMUX_SERVED,    /* accepted, or older than the recording */
 	DEMUX_MADE,      /* outgoing connection */
 	DEMUX_LISTENING, /* listener */
@@ -41,6 +41,7 @@ struct demux_socket {
 	uint32_t requests; /* index in demux.requests; 0 unless several threads served the connection */
 	uint8_t role;      /* enum demux_role */
 	bool many_threads; /* data was exchanged by several threads */
+	bool is_taken;     /* received from another process */
 };
 
 /* End times of the reads that start a request, in demux.request_ticks. */

@@ -20,6 +20,7 @@ struct matcher {
 	struct map names;   /* name and copy number -> good function */
 	struct map callers; /* name and caller -> good function, or NOT_CLEAR */
 	struct buf key;
+	bool has_files; /* both traces name source files */
 };
 
 static const struct flow_module *module_of(const struct flow_trace *trace, uint32_t fn)
@@ -27,10 +28,28 @@ static const struct flow_module *module_of(const struct flow_trace *trace, uint3
 	return &trace->modules[trace->functions[fn].module];
 }
 
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool has_files(const struct flow_trace *trace)
+{
+	for (size_t i = 0; i < trace->function_count; i++)
+		if (trace->functions[i].file)
+			return true;
+	return false;
+}
+
 static const char *name_key(struct matcher *m, const struct flow_trace *trace, uint32_t fn)
 {
 	buf_clear(&m->key);
 	buf_add_format(&m->key, "%s!%s", module_of(trace, fn)->name, trace->functions[fn].name);
+	/* Static functions of one name are told apart by their source file, if both traces know it. */
+	if (m->has_files && trace->functions[fn].file)
+		buf_add_format(&m->key, " %s", file_name(trace->functions[fn].file));
 	return buf_text(&m->key);
 }
 
@@ -152,6 +171,7 @@ uint32_t *function_match_profiles(const struct profile *good, const struct profi
 		.names = MAP_INIT(0, sizeof(uint32_t), 0),
 		.callers = MAP_INIT(0, sizeof(uint32_t), 0),
 		.key = BUF_INIT(16384),
+		.has_files = has_files(good->trace) && has_files(bad->trace),
 	};
 
 	know_good(&m, good);

@@ -3,56 +3,6 @@
 
 #include "flow/trace/digest.h"
 
-#define PLACES_MAX ((size_t)1 << 18)
-
-uint32_t profile_place_find(const struct profile *profile, uint32_t parent, uint32_t fn)
-{
-	return pair_map_get(&profile->index, parent, fn);
-}
-
-/* Recursion returns to the open place of the function. */
-static uint32_t open_place(const struct profile *profile, uint32_t parent, uint32_t fn)
-{
-	for (uint32_t at = parent; at; at = profile->places.items[at].parent)
-		if (profile->places.items[at].fn == fn)
-			return at;
-	return 0;
-}
-
-static uint32_t make_place(struct profile *profile, uint32_t parent, uint32_t fn)
-{
-	uint32_t id = (uint32_t)profile->places.count;
-	struct profile_place *place = vec_add(&profile->places), *up = &profile->places.items[parent];
-
-	place->fn = fn;
-	place->parent = parent;
-	place->depth = up->depth + 1;
-	if (up->last_child)
-		profile->places.items[up->last_child].next = id;
-	else
-		up->first_child = id;
-	up->last_child = id;
-	return id;
-}
-
-uint32_t profile_place_at(struct profile *profile, uint32_t parent, uint32_t fn)
-{
-	uint32_t *slot, place = pair_map_get(&profile->index, parent, fn);
-
-	if (likely(place))
-		return place;
-	if (profile->places.count >= PLACES_MAX) {
-		profile->is_full = true;
-		return parent;
-	}
-	slot = pair_map_at(&profile->index, parent, fn);
-	place = open_place(profile, parent, fn);
-	if (!place)
-		place = make_place(profile, parent, fn);
-	*slot = place;
-	return place;
-}
-
 /* --- one walk over the trace --- */
 
 struct timed_frame {
@@ -61,9 +11,10 @@ struct timed_frame {
 	uint64_t child_ticks;
 };
 
-/* A call whose session is still unknown. */
+/* A call whose session is still unknown; calls 0: only a correction of the self time, modulo 2^64. */
 struct held_call {
 	uint32_t place;
+	uint32_t calls;
 	uint64_t ticks, self_ticks;
 };
 
@@ -74,17 +25,9 @@ struct hot_figures {
 };
 
 struct session_state {
-	uint32_t thread;    /* of its last segment */
-	uint32_t place;     /* of its last operation */
-	uint64_t end_ticks; /* of its last segment */
-};
-
-/* Session served by several threads. Threads are read one by one: the order of segments is known only at the end. */
-struct shared_segment {
-	uint32_t index;    /* of the session in the list */
-	uint32_t place;    /* of its last operation */
-	uint64_t op_ticks; /* time of that; end of the segment if it had none */
-	uint64_t start_ticks, end_ticks;
+	struct turn_segment until; /* all of its segments so far */
+	uint64_t calls;
+	bool has_begun;
 };
 
 struct profiler {
@@ -98,12 +41,27 @@ struct profiler {
 	uint64_t weight;        /* sessions represented by the current thread */
 	VEC(struct timed_frame) frames;
 	VEC(struct held_call) held;
-	uint32_t op_place; /* of the last operation in the open segment; 0: none */
-	uint64_t op_ticks;
+	bool examines;                      /* waits count as turn.h says; otherwise all of them */
+	struct turn_segment segment;        /* the open one */
+	struct turn_wait pending;           /* a wait in the open segment, for whatever the next operation is about */
+	uint64_t client_ticks;              /* time of the open segment that waited for the client */
+	uint64_t segment_calls;             /* of it, so far */
 	bool is_known;                      /* the open segment's session is known */
 	uint8_t group;                      /* of the open segment, once known */
 	SPILL(struct session_state) states; /* by number in demux.sessions */
-	SPILL(struct shared_segment) shared;
+	/* Of sessions served by several threads, which are read one by one: their order is known only at the end. */
+	SPILL(struct turn_segment) shared;
+	uint64_t idle_ticks;         /* waits of the thread outside all sessions */
+	bool is_client_op;           /* the last operation was on a client's socket */
+	uint64_t held_delay_ns;      /* of the open segment, whose session is still unknown */
+	uint64_t delay_ticks;        /* when the thread's delay was last known, */
+	uint64_t delay_client_ticks; /* and client_ticks then */
+	/* Sessions that the thread worked for since then. */
+	VEC(struct touched {
+		uint32_t index; /* in the list */
+		uint64_t ticks;
+	})
+	touched;
 	/* Predicted place of the next call, or of the first inside: most calls repeat the previous pattern. */
 	struct guess {
 		uint32_t parent, fn, place;
@@ -127,30 +85,43 @@ static uint8_t group_of_session(const struct profiler *p, uint32_t id)
 	return p->group_of ? p->group_of[index] : 0;
 }
 
-static uint32_t slot_of(const struct profile_cells *cells, uint32_t index)
+/* Sessions alternate at a place: duplicate cells are merged at the end. */
+static struct profile_cell *cell_at(struct profiler *p, uint32_t place, uint32_t slot)
 {
-	return index % cells->stride ? DEMUX_NONE : index / cells->stride;
+	struct profile_cells *cells = p->cells;
+	uint32_t at = p->last_cell[place];
+
+	if (!at || cells->list.items[at - 1].slot != slot) {
+		spill_push(&cells->list, (struct profile_cell){.place = place, .slot = slot});
+		spill_trim_at(cells->list.count);
+		at = p->last_cell[place] = (uint32_t)cells->list.count;
+	}
+	return &cells->list.items[at - 1];
 }
 
-/* Sessions alternate at a place: duplicate cells are merged at the end. */
 static void count_in_cell(struct profiler *p, const struct held_call *call)
 {
 	struct profile_cells *cells = p->cells;
-	uint32_t slot, at = p->last_cell[call->place];
+	struct profile_cell *cell;
 
 	if (p->index == DEMUX_NONE || (p->since_ns && flow_ns(p->s->trace, p->now) < p->since_ns[p->index]))
 		return;
 	cells->own_ticks.items[p->index] += call->self_ticks;
-	slot = slot_of(cells, p->index);
-	if (slot == DEMUX_NONE)
+	if (cells->slot_of.items[p->index] == DEMUX_NONE)
 		return;
-	if (!at || cells->list.items[at - 1].slot != slot) {
-		spill_push(&cells->list, (struct profile_cell){.place = call->place, .slot = slot});
-		spill_trim_at(cells->list.count);
-		at = p->last_cell[call->place] = (uint32_t)cells->list.count;
-	}
-	cells->list.items[at - 1].calls++;
-	cells->list.items[at - 1].ticks += call->self_ticks;
+	cell = cell_at(p, call->place, cells->slot_of.items[p->index]);
+	cell->calls += call->calls;
+	cell->ticks[PROFILE_OWN] += call->self_ticks;
+}
+
+/* How early in a session the call is made: the calls of its segment that ended before. */
+static void see_order(struct profiler *p, uint8_t group, uint32_t place)
+{
+	uint64_t before = p->states.items[p->s->list.items[p->index].id].calls + p->segment_calls;
+
+	if (group < 2)
+		p->profile->order[group][place] =
+			min_of(p->profile->order[group][place], (uint32_t)min_of(before, (uint64_t)UINT32_MAX - 1));
 }
 
 static inline void count(struct profiler *p, uint8_t group, const struct held_call *call)
@@ -167,25 +138,61 @@ static inline void count(struct profiler *p, uint8_t group, const struct held_ca
 	if (p->bit != DEMUX_NONE && f->last_bit != p->bit + 1) {
 		p->profile->seen[p->bit / 64][call->place] |= UINT64_C(1) << p->bit % 64;
 		f->last_bit = p->bit + 1;
+		see_order(p, group, call->place);
 	}
-	f->calls += p->weight;
+	f->calls += p->weight * call->calls;
 	f->self_ticks += call->self_ticks * p->weight;
 	if (unlikely(call->ticks > f->max_ticks))
 		f->max_ticks = call->ticks;
 }
 
-static void count_wait(struct profiler *p, uint8_t group, const struct session_state *state, uint64_t until)
+static void count_wait(struct profiler *p, uint32_t index, const struct turn_wait *wait)
 {
+	uint8_t group = p->group_of ? p->group_of[index] : 0;
 	struct profile_figures *f;
 
-	if (group >= PROFILE_GROUPS || !state->place || until <= state->end_ticks)
+	if (!wait->place || !wait->ticks || (wait->is_queue && p->cells))
 		return;
-	f = &p->profile->places.items[state->place].group[group];
-	f->wait_ticks += (until - state->end_ticks) * p->weight;
+	if (p->cells) {
+		uint32_t slot = p->cells->slot_of.items[index];
+
+		if (slot != DEMUX_NONE && !p->since_ns)
+			cell_at(p, wait->place, slot)->ticks[wait->time] += wait->ticks;
+		if (wait->time == PROFILE_OWN && !p->since_ns)
+			p->cells->own_ticks.items[index] += wait->ticks;
+		return;
+	}
+	if (p->examines)
+		p->profile->spent.items[index] += wait->ticks;
+	if (group >= PROFILE_GROUPS)
+		return;
+	f = &p->profile->places.items[wait->place].group[group];
+	f->wait_ticks += wait->ticks * p->weight;
+	f->pause_ticks += wait->is_pause ? wait->ticks * p->weight : 0;
 	f->waits += p->weight;
 }
 
-/* The segment's session is known: assigns its earlier calls and the time since its last segment to the group. */
+/* The session goes on with a further segment. */
+static void go_on(struct profiler *p, struct session_state *state, const struct turn_segment *segment)
+{
+	struct turn_wait wait = {};
+
+	if (!state->has_begun) {
+		state->until = *segment;
+		state->has_begun = true;
+		return;
+	}
+	if (!p->examines)
+		count_wait(p, segment->index,
+			   &(struct turn_wait){.place = state->until.place,
+					       .ticks = segment->start_ticks -
+							min_of(segment->start_ticks, state->until.end_ticks)});
+	else if (turn_between(&state->until, segment, &wait))
+		count_wait(p, segment->index, &wait);
+	turn_join(&state->until, segment);
+}
+
+/* The segment's session is known: assigns its earlier calls to the group. */
 static void settle(struct profiler *p, const struct walk *walk)
 {
 	uint32_t index = flow_sessions_find(p->s, walk->session);
@@ -194,31 +201,12 @@ static void settle(struct profiler *p, const struct walk *walk)
 	p->index = index;
 	p->bit = p->with_seen && index != DEMUX_NONE ? p->bit_of.items[index] : DEMUX_NONE;
 	p->group = group_of_session(p, walk->session);
+	if (p->held_delay_ns && index != DEMUX_NONE && p->cells->slot_of.items[index] != DEMUX_NONE)
+		p->cells->delay_ns[p->cells->slot_of.items[index]] += p->held_delay_ns;
+	p->held_delay_ns = 0;
 	for (size_t i = 0; i < p->held.count; i++)
 		count(p, p->group, &p->held.items[i]);
 	p->held.count = 0;
-	if (index != DEMUX_NONE && p->s->list.items[index].threads == 1) {
-		struct session_state *state = &p->states.items[walk->session];
-
-		if (state->end_ticks && state->thread == walk->thread)
-			count_wait(p, p->group, state, walk->frames.items[walk->root].ticks);
-	}
-}
-
-static void *grown(void *items, size_t old, size_t room, size_t size)
-{
-	char *more = xrealloc_array(items, room, size);
-
-	memset(more + old * size, 0, (room - old) * size);
-	return more;
-}
-
-static void make_seen_room(struct profile *profile, size_t room)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(profile->seen); i++)
-		if (profile->seen[i])
-			profile->seen[i] = grown(profile->seen[i], profile->seen_room, room, sizeof(uint64_t));
-	profile->seen_room = room;
 }
 
 /* Grows per-place arrays for a new place. */
@@ -227,16 +215,20 @@ static void make_room(struct profiler *p)
 	size_t room = p->profile->places.count * 2 + 64;
 
 	for (unsigned i = 0; i < 2; i++)
-		p->guesses[i] = grown(p->guesses[i], p->room, room, sizeof(*p->guesses[i]));
+		p->guesses[i] = profile_grown(p->guesses[i], p->room, room, sizeof(*p->guesses[i]));
 	for (unsigned i = 0; i < PROFILE_GROUPS; i++)
-		p->hot[i] = grown(p->hot[i], p->room, room, sizeof(*p->hot[i]));
+		p->hot[i] = profile_grown(p->hot[i], p->room, room, sizeof(*p->hot[i]));
 	if (p->cells) {
-		p->last_cell = grown(p->last_cell, p->room, room, sizeof(*p->last_cell));
-		p->cells->is_client = grown(p->cells->is_client, p->room, room, sizeof(*p->cells->is_client));
-		p->cells->is_push = grown(p->cells->is_push, p->room, room, sizeof(*p->cells->is_push));
+		p->last_cell = profile_grown(p->last_cell, p->room, room, sizeof(*p->last_cell));
+		p->cells->is_client = profile_grown(p->cells->is_client, p->room, room, sizeof(*p->cells->is_client));
+		p->cells->is_upstream =
+			profile_grown(p->cells->is_upstream, p->room, room, sizeof(*p->cells->is_upstream));
+		p->cells->is_push = profile_grown(p->cells->is_push, p->room, room, sizeof(*p->cells->is_push));
 	}
+	if (p->with_seen)
+		profile_order_room(p->profile, room);
 	p->room = room;
-	make_seen_room(p->profile, room);
+	profile_make_room(p->profile, room);
 }
 
 /* Moves the hot figures to the profile. */
@@ -287,6 +279,7 @@ static inline __attribute__((always_inline)) void enter(void *context, const str
 static inline __attribute__((always_inline)) void count_in_segment(struct profiler *p, const struct walk *walk,
 								   const struct held_call *call)
 {
+	p->segment_calls++;
 	if (likely(p->is_known)) {
 		count(p, p->group, call);
 	} else if (walk->session != DEMUX_NONE) {
@@ -302,7 +295,7 @@ static inline __attribute__((always_inline)) void leaf(void *context, const stru
 {
 	struct profiler *p = context;
 	uint64_t took = end_ticks - start_ticks;
-	struct held_call call = {.ticks = took, .self_ticks = took};
+	struct held_call call = {.calls = 1, .ticks = took, .self_ticks = took};
 	struct timed_frame *top;
 
 	call.place = place_of(p, fn);
@@ -313,8 +306,17 @@ static inline __attribute__((always_inline)) void leaf(void *context, const stru
 	top->last = call.place;
 }
 
+/* Time of the open segment since the thread's delay was last known, without that of the client. */
+static uint64_t segment_ticks(const struct profiler *p, const struct walk *walk, uint64_t now)
+{
+	uint64_t start = max_of(walk->frames.items[walk->root].ticks, p->delay_ticks), took = now - min_of(start, now);
+
+	return took - min_of(took, p->client_ticks - min_of(p->client_ticks, p->delay_client_ticks));
+}
+
 static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t ticks)
 {
+	struct turn_segment *segment = &p->segment;
 	uint32_t index;
 
 	if (!p->is_known)
@@ -322,20 +324,30 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 	index = flow_sessions_find(p->s, walk->session);
 	if (index != DEMUX_NONE) {
 		struct session_state *state = &p->states.items[walk->session];
+		uint64_t took = ticks - walk->frames.items[walk->root].ticks;
 
-		state->thread = (uint32_t)walk->thread;
-		state->place = p->op_place ? p->op_place : p->frames.items[p->frames.count - 1].place;
-		state->end_ticks = ticks;
+		segment->index = index;
+		segment->start_idle_ticks = segment->end_idle_ticks = p->idle_ticks;
+		segment->thread = (uint32_t)walk->thread;
+		segment->start_ticks = walk->frames.items[walk->root].ticks;
+		segment->end_ticks = ticks;
+		if (!segment->place) {
+			segment->place = p->frames.items[p->frames.count - 1].place;
+			segment->op_ticks = ticks;
+		}
+		state->calls += p->segment_calls;
+		if (p->profile->spent.count)
+			p->profile->spent.items[index] += took - min_of(took, p->client_ticks);
 		if (p->s->list.items[index].threads > 1)
-			spill_push(&p->shared, (struct shared_segment){
-						       .index = index,
-						       .place = state->place,
-						       .op_ticks = p->op_place ? p->op_ticks : ticks,
-						       .start_ticks = walk->frames.items[walk->root].ticks,
-						       .end_ticks = ticks,
-					       });
+			spill_push(&p->shared, *segment);
+		else
+			go_on(p, state, segment);
 	}
-	p->op_place = 0;
+	*segment = (struct turn_segment){};
+	p->pending = (struct turn_wait){};
+	if (p->cells)
+		vec_push(&p->touched, (struct touched){index, segment_ticks(p, walk, ticks)});
+	p->client_ticks = p->segment_calls = p->held_delay_ns = p->delay_client_ticks = 0;
 	p->is_known = false;
 	p->bit = DEMUX_NONE;
 }
@@ -345,7 +357,7 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	struct profiler *p = context;
 	struct timed_frame frame = p->frames.items[p->frames.count - 1];
 	uint64_t took = ticks - walk->frames.items[walk->frames.count - 1].ticks;
-	struct held_call call = {frame.place, took, took - min_of(took, frame.child_ticks)};
+	struct held_call call = {frame.place, 1, took, took - min_of(took, frame.child_ticks)};
 
 	p->now = ticks;
 	if (walk->root == SIZE_MAX)
@@ -361,36 +373,194 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	}
 }
 
-/* Waiting for a client, or for the next one, is not the session's own time. */
-static void leave_out_client(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
+/* Time inside the innermost call that is not the session's own. */
+static void leave_out(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
 {
-	uint32_t socket = demux_socket_find(p->s->demux, op->socket), index, slot;
-	bool is_client = socket != DEMUX_NONE && p->s->demux->sockets.items[socket].role == DEMUX_SERVED;
-	struct timed_frame *top;
+	struct timed_frame *top = &p->frames.items[p->frames.count - 1];
 
-	if (!p->frames.count || !(is_client || op->op == FLOW_OP_ACCEPT || op->op == FLOW_OP_WAIT))
+	/* A request that begins with this operation begins at its end. */
+	if (walk->frames.items[walk->frames.count - 1].ticks > op->start_ticks)
 		return;
-	top = &p->frames.items[p->frames.count - 1];
-	top->child_ticks += op->end_ticks - min_of(op->start_ticks, op->end_ticks);
-	if (!is_client)
+	top->child_ticks += op->end_ticks - op->start_ticks;
+	p->client_ticks += op->end_ticks - op->start_ticks;
+}
+
+/* The pending wait was for the client after all. */
+static void take_pending(struct profiler *p, const struct walk *walk)
+{
+	if (p->pending.ticks)
+		count_in_segment(p, walk,
+				 &(struct held_call){.place = p->pending.place, .self_ticks = -p->pending.ticks});
+	p->client_ticks += p->pending.ticks;
+}
+
+static uint32_t place_now(const struct profiler *p)
+{
+	return p->frames.count ? p->frames.items[p->frames.count - 1].place : 0;
+}
+
+/* On the connection that the session is. */
+static bool is_own_client(const struct profiler *p, const struct walk *walk, const struct flow_operation *op)
+{
+	uint32_t index = demux_socket_find(p->s->demux, op->socket);
+
+	return index != DEMUX_NONE && p->s->demux->sockets.items[index].role == DEMUX_SERVED &&
+	       (p->s->demux->sessions.items[walk->op_session].socket == index || p->s->demux->by > DEMUX_REQUEST);
+}
+
+/* In the open segment, which works for this session. */
+static void see_in_segment(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
+{
+	uint32_t place = place_now(p);
+	struct turn_wait wait = {};
+
+	if (!is_own_client(p, walk, op)) {
+		turn_other(&p->segment, op, place);
+	} else {
+		bool counts = turn_client(&p->segment, op, place, &p->pending, &wait);
+
+		take_pending(p, walk);
+		leave_out(p, walk, op);
+		if (!p->is_known)
+			settle(p, walk);
+		if (counts && p->index != DEMUX_NONE)
+			count_wait(p, p->index, &wait);
+	}
+	p->pending = (struct turn_wait){};
+}
+
+/* Outside all calls but dispatchers: the operation is the segment. */
+static void see_outside(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
+{
+	uint32_t index = flow_sessions_find(p->s, walk->op_session), place = place_now(p);
+	struct turn_segment segment = {
+		.index = index,
+		.start_idle_ticks = p->idle_ticks,
+		.end_idle_ticks = p->idle_ticks,
+		.thread = (uint32_t)walk->thread,
+		.start_ticks = op->start_ticks,
+		.end_ticks = op->end_ticks,
+		.op_ticks = op->end_ticks,
+	};
+	struct turn_wait wait = {};
+
+	if (index == DEMUX_NONE)
 		return;
-	p->cells->is_client[top->place] = true;
-	index = walk->op_session == DEMUX_NONE ? DEMUX_NONE : flow_sessions_find(p->s, walk->op_session);
-	slot = index == DEMUX_NONE ? DEMUX_NONE : slot_of(p->cells, index);
-	if (slot != DEMUX_NONE && op->op == FLOW_OP_READ)
+	if (!is_own_client(p, walk, op))
+		turn_other(&segment, op, place);
+	else if (turn_client(&segment, op, place, &(struct turn_wait){}, &wait))
+		count_wait(p, index, &wait);
+	if (segment.first == TURN_NONE && !segment.place)
+		return;
+	/* Its own time was counted, or is the wait before. */
+	segment.end_ticks = segment.start_ticks = op->end_ticks;
+	segment.start_ticks -= segment.lead_ticks;
+	segment.lead_ticks = 0;
+	if (p->s->list.items[index].threads > 1)
+		spill_push(&p->shared, segment);
+	else
+		go_on(p, &p->states.items[walk->op_session], &segment);
+}
+
+/* A wait is for the client if the next operation is on its socket; unless it is known to be for another one. */
+static void see_wait(struct profiler *p, const struct flow_operation *op)
+{
+	uint32_t index = demux_socket_find(p->s->demux, op->socket), place = place_now(p);
+
+	if (index != DEMUX_NONE && p->s->demux->sockets.items[index].role != DEMUX_SERVED)
+		return;
+	if (p->pending.place != place)
+		p->pending = (struct turn_wait){.place = place};
+	p->pending.ticks += op->end_ticks - op->start_ticks;
+}
+
+/* What cells know about a place and a session besides time. */
+static void note_operation(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
+{
+	uint32_t index = walk->op_session == DEMUX_NONE ? DEMUX_NONE : flow_sessions_find(p->s, walk->op_session);
+	uint32_t slot = index == DEMUX_NONE ? DEMUX_NONE : p->cells->slot_of.items[index];
+
+	if (index == DEMUX_NONE || !p->frames.count)
+		return;
+	p->cells->is_client[place_now(p)] = true;
+	p->cells->is_upstream[place_now(p)] |= !is_own_client(p, walk, op);
+	if (slot != DEMUX_NONE && op->op == FLOW_OP_READ && is_own_client(p, walk, op))
 		p->cells->reads[slot]++;
+}
+
+static void examine(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
+{
+	p->is_client_op = walk->op_session != DEMUX_NONE && is_own_client(p, walk, op);
+	if (p->cells)
+		note_operation(p, walk, op);
+	if (op->op == FLOW_OP_WAIT && (walk->root == SIZE_MAX || walk->session == DEMUX_NONE))
+		p->idle_ticks += op->end_ticks - op->start_ticks;
+	if (walk->root == SIZE_MAX) {
+		if (walk->op_session != DEMUX_NONE && op->op != FLOW_OP_ACCEPT)
+			see_outside(p, walk, op);
+	} else if (op->op == FLOW_OP_ACCEPT) {
+		leave_out(p, walk, op);
+	} else if (op->op == FLOW_OP_WAIT) {
+		see_wait(p, op);
+	} else if (walk->op_session != DEMUX_NONE && walk->op_session == walk->session) {
+		see_in_segment(p, walk, op);
+	}
 }
 
 static void operation(void *context, const struct walk *walk, const struct flow_operation *op)
 {
 	struct profiler *p = context;
 
-	if (p->cells)
-		leave_out_client(p, walk, op);
-	if (walk->op_session != DEMUX_NONE && p->frames.count) {
-		p->op_place = p->frames.items[p->frames.count - 1].place;
-		p->op_ticks = op->end_ticks;
+	if (p->examines) {
+		examine(p, walk, op);
+	} else if (walk->op_session != DEMUX_NONE && p->frames.count) {
+		p->segment.place = place_now(p);
+		p->segment.op_ticks = op->end_ticks;
 	}
+}
+
+/* At most what it lasted. */
+static void delay_session(struct profiler *p, uint32_t index, uint64_t ticks, double share)
+{
+	uint32_t slot = index == DEMUX_NONE ? DEMUX_NONE : p->cells->slot_of.items[index];
+	double ns = (double)flow_span_ns(p->s->trace, ticks);
+
+	if (slot != DEMUX_NONE)
+		p->cells->delay_ns[slot] += (uint64_t)(ns * min_of(share, 1.0));
+}
+
+/*
+ * The thread waited for a CPU: the sessions that it worked for since the last time lost it, in proportion to the time
+ * that they took, which includes it.
+ */
+static void delay(void *context, const struct walk *walk, const struct flow_event *event)
+{
+	struct profiler *p = context;
+	bool is_inside = walk->root != SIZE_MAX;
+	uint64_t open, all;
+	double share;
+
+	if (!p->cells)
+		return;
+	p->cells->has_delays = true;
+	vec_push(&p->cells->delays, (double)event->value);
+	open = is_inside ? segment_ticks(p, walk, event->ticks) : 0;
+	all = open;
+	vec_each(&p->touched, t)
+		all += t->ticks;
+	share = (double)event->value / max_of((double)flow_span_ns(p->s->trace, all), 1.0);
+	/* While it waited for its client, or for the next one, no session lost anything. */
+	if (event->arg != FLOW_DELAY_OPERATION || (!p->is_client_op && is_inside)) {
+		vec_each(&p->touched, t)
+			delay_session(p, t->index, t->ticks, share);
+		if (open && p->is_known)
+			delay_session(p, p->index, open, share);
+		else if (open)
+			p->held_delay_ns += (uint64_t)((double)flow_span_ns(p->s->trace, open) * min_of(share, 1.0));
+	}
+	p->touched.count = 0;
+	p->delay_ticks = event->ticks;
+	p->delay_client_ticks = p->client_ticks;
 }
 
 /* A value passed to another thread waits there for its turn. */
@@ -399,57 +569,35 @@ static void value(void *context, const struct walk *walk, const struct flow_even
 	struct profiler *p = context;
 
 	if (event->arg == FLOW_VALUE_PUSH && walk->root != SIZE_MAX) {
-		p->op_place = p->frames.items[p->frames.count - 1].place;
-		p->op_ticks = event->ticks;
+		p->segment.place = place_now(p);
+		p->segment.op_ticks = event->ticks;
 		if (p->cells)
-			p->cells->is_push[p->op_place] = true;
+			p->cells->is_push[p->segment.place] = true;
 	}
 }
 
 static const struct walk_visitor visitor = {
-	.enter = enter, .leave = leave, .leaf = leaf, .operation = operation, .value = value};
+	.enter = enter, .leave = leave, .leaf = leaf, .operation = operation, .value = value, .delay = delay};
 
 static int by_session_and_start(const void *a, const void *b)
 {
-	const struct shared_segment *one = a, *other = b;
+	const struct turn_segment *one = a, *other = b;
 
 	if (one->index != other->index)
 		return one->index < other->index ? -1 : 1;
 	return one->start_ticks < other->start_ticks ? -1 : one->start_ticks > other->start_ticks;
 }
 
-/* Segments of several threads overlap: the wait starts when all have ended, at the place of the last operation. */
-static void add_shared(struct shared_segment *until, const struct shared_segment *segment)
-{
-	if (until->index != segment->index) {
-		*until = *segment;
-		return;
-	}
-	until->end_ticks = max_of(until->end_ticks, segment->end_ticks);
-	if (segment->op_ticks >= until->op_ticks) {
-		until->op_ticks = segment->op_ticks;
-		until->place = segment->place;
-	}
-}
-
-/* Between two segments the session waited, in a queue or for its client. */
+/* Segments of several threads overlap: the wait starts when all have ended. */
 static void count_shared_waits(struct profiler *p)
 {
-	struct shared_segment until = {.index = DEMUX_NONE};
-
 	spill_sort(p->shared.items, p->shared.count, sizeof(*p->shared.items), by_session_and_start);
 	for (size_t i = 0; i < p->shared.count; i++) {
-		const struct shared_segment *segment = &p->shared.items[i];
-		uint32_t id = p->s->list.items[segment->index].id;
+		const struct turn_segment *segment = &p->shared.items[i];
+		const struct flow_row *row = &p->s->list.items[segment->index];
 
-		p->weight = flow_row_count(p->s, &p->s->list.items[segment->index]);
-		if (until.index == segment->index)
-			count_wait(p, p->group_of ? p->group_of[segment->index] : 0,
-				   &(struct session_state){.place = until.place, .end_ticks = until.end_ticks},
-				   segment->start_ticks);
-		add_shared(&until, segment);
-		p->states.items[id].place = until.place;
-		p->states.items[id].end_ticks = until.end_ticks;
+		p->weight = flow_row_count(p->s, row);
+		go_on(p, &p->states.items[row->id], segment);
 		spill_trim_at(i);
 	}
 	spill_done(&p->shared);
@@ -460,11 +608,14 @@ static void count_last_waits(struct profiler *p)
 {
 	for (size_t i = 0; i < p->s->list.count; i++) {
 		const struct flow_row *session = &p->s->list.items[i];
+		const struct session_state *state = &p->states.items[session->id];
+		uint64_t end = p->s->trace->last_ticks;
+		struct turn_wait wait = {.place = state->until.place,
+					 .ticks = end - min_of(end, state->until.end_ticks)};
 
 		p->weight = flow_row_count(p->s, session);
-		if (session->is_open)
-			count_wait(p, p->group_of ? p->group_of[i] : 0, &p->states.items[session->id],
-				   p->s->trace->last_ticks);
+		if (session->is_open && state->has_begun && (!p->examines || turn_open_end(&state->until, end, &wait)))
+			count_wait(p, (uint32_t)i, &wait);
 		spill_trim_at(i);
 	}
 }
@@ -505,6 +656,8 @@ static void walk_all(struct profiler *p)
 		const struct digest_row *summary = p->s->trace->threads[i].summary;
 
 		p->weight = summary ? summary->count : 1;
+		p->touched.count = 0;
+		p->delay_ticks = p->delay_client_ticks = p->idle_ticks = 0;
 		walk_thread(&walk, &visitor, p, i);
 	}
 }
@@ -515,6 +668,7 @@ static void profiler_done(struct profiler *p)
 	vec_done(&p->held);
 	spill_done(&p->states);
 	spill_done(&p->shared);
+	vec_done(&p->touched);
 	for (unsigned i = 0; i < 2; i++)
 		free(p->guesses[i]);
 	for (unsigned i = 0; i < PROFILE_GROUPS; i++)
@@ -524,7 +678,7 @@ static void profiler_done(struct profiler *p)
 }
 
 static struct profile *build(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group,
-			     bool with_seen)
+			     bool with_seen, bool examines)
 {
 	struct profile *profile = xzalloc(sizeof(*profile));
 	struct profiler p = {
@@ -533,6 +687,7 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 		.group_of = group_of,
 		.rest_group = rest_group,
 		.with_seen = with_seen,
+		.examines = examines,
 		.bit = DEMUX_NONE,
 	};
 
@@ -540,58 +695,14 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 	profile_init(profile);
 	if (with_seen)
 		give_bits(&p);
+	if (examines)
+		spill_fill(&profile->spent, sessions->list.count + 1);
 	walk_all(&p);
 	merge_hot(&p);
 	count_shared_waits(&p);
 	count_last_waits(&p);
 	profiler_done(&p);
 	return profile;
-}
-
-static int by_place_and_slot(const void *a, const void *b)
-{
-	const struct profile_cell *one = a, *other = b;
-
-	if (one->place != other->place)
-		return one->place < other->place ? -1 : 1;
-	return one->slot < other->slot ? -1 : one->slot > other->slot;
-}
-
-static void join_cells(struct profile_cells *cells)
-{
-	struct profile_cell *items = cells->list.items;
-	size_t kept = 0;
-
-	spill_sort(items, cells->list.count, sizeof(*items), by_place_and_slot);
-	for (size_t i = 0; i < cells->list.count; i++) {
-		if (kept && items[kept - 1].place == items[i].place && items[kept - 1].slot == items[i].slot) {
-			items[kept - 1].calls += items[i].calls;
-			items[kept - 1].ticks += items[i].ticks;
-		} else {
-			items[kept++] = items[i];
-		}
-		spill_trim_at(i);
-	}
-	cells->list.count = kept;
-}
-
-/* Properties of places from their cells and those below. */
-static void index_cells(struct profile_cells *cells, const struct profile *profile)
-{
-	size_t at = 0;
-
-	cells->first = xzalloc((cells->place_count + 1) * sizeof(*cells->first));
-	cells->has_client = xzalloc(cells->place_count);
-	for (size_t place = 0; place < cells->place_count; place++) {
-		cells->first[place] = at;
-		while (at < cells->list.count && cells->list.items[at].place == place)
-			spill_trim_at(at++);
-	}
-	cells->first[cells->place_count] = at;
-	for (size_t i = profile->places.count; i-- > 1;) {
-		cells->has_client[i] |= cells->is_client[i];
-		cells->has_client[profile->places.items[i].parent] |= cells->has_client[i];
-	}
 }
 
 void profile_cells_fill(struct profile_cells *cells, struct profile *profile, const struct profile_view *view)
@@ -603,174 +714,31 @@ void profile_cells_fill(struct profile_cells *cells, struct profile *profile, co
 		.bit = DEMUX_NONE,
 		.index = DEMUX_NONE,
 		.cells = cells,
+		.examines = true,
 		.fn_of = view->fn_of,
 		.since_ns = view->since_ns,
 	};
-	size_t count = view->sessions->list.count;
 
-	*cells = (struct profile_cells){.stride = (uint32_t)((count + PROFILE_SLOTS - 1) / PROFILE_SLOTS)};
-	cells->stride = max_of(cells->stride, 1u);
-	cells->slots = (uint32_t)((count + cells->stride - 1) / cells->stride);
-	cells->reads = xzalloc((cells->slots + 1) * sizeof(*cells->reads));
-	spill_fill(&cells->own_ticks, count);
+	profile_cells_begin(cells, view);
 	walk_all(&p);
+	count_shared_waits(&p);
+	count_last_waits(&p);
 	cells->place_count = p.room;
-	join_cells(cells);
-	index_cells(cells, profile);
+	profile_cells_end(cells, profile);
 	profiler_done(&p);
-}
-
-void profile_cells_done(struct profile_cells *cells)
-{
-	spill_done(&cells->list);
-	spill_done(&cells->own_ticks);
-	free(cells->reads);
-	free(cells->is_client);
-	free(cells->has_client);
-	free(cells->is_push);
-	free(cells->first);
-	*cells = (struct profile_cells){};
 }
 
 struct profile *profile_new(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group)
 {
-	return build(sessions, group_of, rest_group, false);
+	return build(sessions, group_of, rest_group, false, false);
 }
 
 struct profile *profile_new_seen(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group)
 {
-	return build(sessions, group_of, rest_group, true);
+	return build(sessions, group_of, rest_group, true, false);
 }
 
-static void merge_figures(struct profile_figures *into, const struct profile_figures *from, double scale)
+struct profile *profile_new_examined(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group)
 {
-	into->calls += from->calls;
-	into->self_ticks += (uint64_t)((double)from->self_ticks * scale);
-	into->wait_ticks += (uint64_t)((double)from->wait_ticks * scale);
-	into->waits += from->waits;
-	into->max_ticks = max_of(into->max_ticks, (uint64_t)((double)from->max_ticks * scale));
-}
-
-static void merge_seen(struct profile *profile, const struct profile *other, const uint32_t *place_of)
-{
-	size_t room = profile->places.count;
-
-	for (size_t k = 0; k < ARRAY_SIZE(profile->seen); k++)
-		if (other->seen[k] && !profile->seen[k])
-			profile->seen[k] = xzalloc(max_of(profile->seen_room, (size_t)1) * sizeof(uint64_t));
-	if (room > profile->seen_room)
-		make_seen_room(profile, room);
-	for (size_t k = 0; k < ARRAY_SIZE(profile->seen); k++)
-		for (size_t i = 1; other->seen[k] && i < other->places.count; i++)
-			profile->seen[k][place_of[i]] |= other->seen[k][i];
-}
-
-/* Each group has its bits from one of the two. */
-static void merge_weights(struct profile *profile, const struct profile *other)
-{
-	if (!profile->weights && !other->weights)
-		return;
-	if (!profile->weights) {
-		profile->weights = xzalloc((size_t)2 * PROFILE_SEEN * sizeof(*profile->weights));
-		for (size_t i = 0; i < (size_t)2 * PROFILE_SEEN; i++)
-			profile->weights[i] = 1;
-	}
-	for (size_t i = 0; i < (size_t)2 * PROFILE_SEEN; i++)
-		if (other->looked_at[i / PROFILE_SEEN])
-			profile->weights[i] = other->weights ? other->weights[i] : 1;
-}
-
-void profile_merge(struct profile *profile, const struct profile *other, const uint32_t *fn_of)
-{
-	_cleanup_free_ uint32_t *place_of = xzalloc(other->places.count * sizeof(*place_of));
-	double scale = (double)other->trace->ns_per_tick / (double)profile->trace->ns_per_tick;
-
-	/* Parents come before children. */
-	for (size_t i = 1; i < other->places.count; i++) {
-		const struct profile_place *from = &other->places.items[i];
-		struct profile_place *into;
-
-		place_of[i] = profile_place_at(profile, place_of[from->parent], fn_of[from->fn]);
-		into = &profile->places.items[place_of[i]];
-		into->is_dispatcher |= from->is_dispatcher;
-		for (unsigned g = 0; g < PROFILE_GROUPS; g++)
-			merge_figures(&into->group[g], &from->group[g], scale);
-	}
-	merge_seen(profile, other, place_of);
-	merge_weights(profile, other);
-	for (unsigned g = 0; g < 2; g++)
-		profile->looked_at[g] += other->looked_at[g];
-}
-
-uint32_t profile_seen(const struct profile *profile, uint32_t place, unsigned group)
-{
-	size_t first = (size_t)group * PROFILE_SEEN / 64;
-	uint32_t count = 0;
-
-	if (place >= profile->seen_room)
-		return 0;
-	for (size_t k = first; k < first + PROFILE_SEEN / 64 && profile->seen[k]; k++) {
-		uint64_t bits = profile->seen[k][place];
-
-		if (!profile->weights)
-			count += (uint32_t)__builtin_popcountll(bits);
-		for (; profile->weights && bits; bits &= bits - 1)
-			count += profile->weights[k * 64 + (size_t)__builtin_ctzll(bits)];
-	}
-	return count;
-}
-
-void profile_init(struct profile *profile)
-{
-	pair_map_init(&profile->index);
-	(void)vec_add(&profile->places);
-}
-
-void profile_done(struct profile *profile)
-{
-	vec_done(&profile->places);
-	pair_map_done(&profile->index);
-	for (size_t i = 0; i < ARRAY_SIZE(profile->seen); i++)
-		free(profile->seen[i]);
-	free(profile->weights);
-}
-
-void profile_free(struct profile *profile)
-{
-	if (!profile)
-		return;
-	profile_done(profile);
-	free(profile);
-}
-
-void profile_sum(const struct profile *profile, struct profile_sums *ret_sums)
-{
-	size_t n = profile->places.count;
-
-	for (unsigned g = 0; g < PROFILE_GROUPS; g++) {
-		uint64_t *ticks = xzalloc(n * sizeof(*ticks)), *waits = xzalloc(n * sizeof(*waits));
-
-		for (size_t i = n; i-- > 0;) {
-			const struct profile_place *place = &profile->places.items[i];
-			const struct profile_figures *f = &place->group[g];
-
-			waits[i] += f->wait_ticks;
-			/* A dispatcher's self time belongs to no session: only its calls for the group count. */
-			ticks[i] += f->wait_ticks + f->self_ticks;
-			if (i) {
-				waits[place->parent] += waits[i];
-				ticks[place->parent] += ticks[i];
-			}
-		}
-		ret_sums->ticks[g] = ticks;
-		ret_sums->waits[g] = waits;
-	}
-}
-
-void profile_sums_done(struct profile_sums *sums)
-{
-	for (unsigned g = 0; g < PROFILE_GROUPS; g++) {
-		free(sums->ticks[g]);
-		free(sums->waits[g]);
-	}
+	return build(sessions, group_of, rest_group, true, true);
 }

@@ -5,12 +5,14 @@
  * several groups of sessions at once, for comparison place by place.
  *
  * The time between a session's segments is also kept: it belongs to the place of the last operation, where the program
- * gave up control to wait.
+ * gave up control to wait. Where sessions are compared (profile_new_examined, profile_cells), turn.h decides what it
+ * counts as.
  */
 #pragma once
 
 #include "flow/analyse/pair_map.h"
 #include "flow/analyse/session.h"
+#include "flow/analyse/turn.h"
 
 #define PROFILE_GROUPS 3 /* two to compare, and the rest */
 #define PROFILE_SEEN   4096
@@ -18,9 +20,10 @@
 struct profile_figures {
 	uint64_t calls;
 	uint64_t self_ticks; /* without callees */
-	uint64_t wait_ticks; /* of sessions with their last operation here */
+	uint64_t wait_ticks; /* of sessions with their last operation here; examined: only what turn.h counts */
 	uint64_t waits;
-	uint64_t max_ticks; /* of a call, including callees */
+	uint64_t pause_ticks; /* part of wait_ticks: between segments, not for the client */
+	uint64_t max_ticks;   /* of a call, including callees */
 };
 
 struct profile_place {
@@ -44,6 +47,9 @@ struct profile {
 	size_t seen_room;      /* places */
 	uint32_t looked_at[2]; /* sessions of each group with a bit */
 	uint32_t *weights;     /* sessions per bit; NULL: one each */
+	uint32_t *order[2];    /* profile_order; NULL: not examined */
+	size_t order_room;     /* places */
+	SPILL(uint64_t) spent; /* by session index: ticks of all PROFILE_TIMES; empty: not examined */
 	bool is_full;          /* place limit reached: deeper calls count in their callers */
 };
 
@@ -54,6 +60,8 @@ struct profile {
 struct profile *profile_new(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group);
 /* The same, also recording which sessions of groups 0 and 1 pass which place. */
 struct profile *profile_new_seen(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group);
+/* The same, with only the time that turn.h counts. */
+struct profile *profile_new_examined(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group);
 void profile_free(struct profile *profile);
 /* Without places, to be filled by the caller. */
 void profile_init(struct profile *profile);
@@ -63,6 +71,10 @@ static inline void profile_freep(struct profile **profile)
 {
 	profile_free(*profile);
 }
+
+/* For what fills them (profile.c): an array with room for more places, and profile.seen for them. */
+void *profile_grown(void *items, size_t old, size_t room, size_t size);
+void profile_make_room(struct profile *profile, size_t room);
 
 /* Place of fn called from `parent`; created if missing. */
 uint32_t profile_place_at(struct profile *profile, uint32_t parent, uint32_t fn);
@@ -77,22 +89,27 @@ struct profile_cell {
 	uint32_t place;
 	uint32_t slot;
 	uint64_t calls;
-	uint64_t ticks; /* self time, without waiting for the client */
+	uint64_t ticks[PROFILE_TIMES]; /* without callees */
 };
 
 /*
- * Per-session figures: of every `stride`-th session (so that at most PROFILE_SLOTS get a slot) all of its places. Time
- * a call waits for its client, reading or writing, is excluded.
+ * Per-session figures: all places of each session with a slot. At most PROFILE_SLOTS have one: the longest, and of the
+ * others every N-th.
  */
 struct profile_cells {
-	uint32_t stride;
 	uint32_t slots;
+	SPILL(uint32_t) slot_of;         /* by session index; DEMUX_NONE: none */
+	uint32_t *session_of;            /* by slot: session index */
 	SPILL(struct profile_cell) list; /* by place, then slot, unique */
 	SPILL(uint64_t) own_ticks;       /* by session index, for all sessions */
+	uint64_t *delay_ns;              /* by slot: its threads waited for a CPU meanwhile */
+	bool has_delays;                 /* the trace has them */
+	VEC(double) delays;              /* all of them, nanoseconds, also those of no session */
 	uint32_t *reads;                 /* by slot: reads from the client */
-	bool *is_client;                 /* by place: operation on a client's socket */
+	bool *is_client;                 /* by place: operation on a socket of the session */
 	bool *has_client;                /* by place: there or below */
 	bool *is_push;                   /* by place: a value is pushed */
+	bool *is_upstream;               /* by place: operation on another socket of the session */
 	size_t *first;                   /* by place: start of its cells, plus an end entry */
 	size_t place_count;              /* places with cells */
 };
@@ -115,16 +132,27 @@ struct profile_view {
 	struct flow_sessions *sessions;
 	const uint32_t *fn_of;    /* as in profile_merge; NULL: the profile's own trace */
 	const uint64_t *since_ns; /* by session index: ignore calls that ended before; NULL: none */
+	const uint8_t *group_of;  /* by session index: half of the slots for each of groups 0 and 1; NULL: no groups */
 };
 
-#define PROFILE_SLOTS 2048
+#define PROFILE_SLOTS 4096
 
 /* Reads the trace again. Uses the places of the profile. */
 void profile_cells_fill(struct profile_cells *cells, struct profile *profile, const struct profile_view *view);
 void profile_cells_done(struct profile_cells *cells);
+/* Its parts before and after the trace is read (profile_cells.c). */
+void profile_cells_begin(struct profile_cells *cells, const struct profile_view *view);
+void profile_cells_end(struct profile_cells *cells, const struct profile *profile);
 
 /* Examined sessions of the group that pass the place. */
 uint32_t profile_seen(const struct profile *profile, uint32_t place, unsigned group);
+
+/* How early a session of the group calls the place: number of calls before it; UINT32_MAX: never. */
+static inline uint32_t profile_order(const struct profile *profile, unsigned group, uint32_t place)
+{
+	return profile->order[group] && place < profile->order_room ? profile->order[group][place] : UINT32_MAX;
+}
+void profile_order_room(struct profile *profile, size_t room);
 
 /* Calls and waits of a place and everything below. Children have larger numbers than their parents. */
 struct profile_sums {

@@ -34,6 +34,8 @@ static const struct field session_fields[] = {
 	FIELD(struct flow_session, class, ID, "class of sessions with the same summarised shape"),
 	FIELD(struct flow_session, count, COUNT,
 	      "number of sessions that this row represents, if summarised while recording", .hidden = true),
+	FIELD(struct flow_session, tx_total, BYTES, "sent by all of these", .hidden = true),
+	FIELD(struct flow_session, rx_total, BYTES, "received by all of these", .hidden = true),
 };
 RECORD_TYPE(flow_session_type, "flow_session", struct flow_session, session_fields,
 	    "a session served by a program, from a function trace");
@@ -470,6 +472,7 @@ struct flow_session flow_session_at(const struct flow_sessions *s, size_t index)
 	const struct flow_row *row = &s->list.items[index];
 	const struct flow_trace *trace = s->trace;
 	const struct flow_thread *thread = row->thread == DEMUX_NONE ? NULL : &trace->threads[row->thread];
+	const struct digest_row *summary = summary_of(s, row);
 	struct flow_session session = {
 		.session = (uint32_t)index + 1,
 		.pid = thread ? thread->pid : 0,
@@ -493,6 +496,8 @@ struct flow_session flow_session_at(const struct flow_sessions *s, size_t index)
 		.count = flow_row_count(s, row),
 	};
 
+	session.tx_total = summary ? summary->tx : row->tx_bytes;
+	session.rx_total = summary ? summary->rx : row->rx_bytes;
 	describe_ends(s, row, &session);
 	return session;
 }

@@ -31,9 +31,10 @@ struct flow_session {
 	uint64_t requests;
 	uint64_t tx_bytes;
 	uint64_t rx_bytes;
-	uint64_t errors; /* failed operations, except EAGAIN */
-	uint32_t class;  /* from 1, most frequent first */
-	uint64_t count;  /* sessions represented: more than 1 if summarised while recording */
+	uint64_t errors;             /* failed operations, except EAGAIN */
+	uint32_t class;              /* from 1, most frequent first */
+	uint64_t count;              /* sessions represented: more than 1 if summarised while recording */
+	uint64_t tx_total, rx_total; /* bytes of all of these: means do not add up */
 };
 
 extern const struct record_type flow_session_type;

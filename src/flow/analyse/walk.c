@@ -16,6 +16,12 @@ void walk_init(struct walk *walk, struct demux *demux)
 	*walk = (struct walk){.demux = demux, .trace = demux->trace, .root = SIZE_MAX, .session = DEMUX_NONE};
 	walk->short_ticks = demux->trace->ticks_per_second / 100;
 	spill_fill(&walk->sockets, demux->sockets.count);
+	/* Each walk finds out again for whom the program uses its outgoing connections. */
+	for (size_t i = 0; i < demux->sockets.count; i++) {
+		if (demux->sockets.items[i].owner != i)
+			demux->sockets.items[i].owner = (uint32_t)i;
+		spill_trim_at(i);
+	}
 }
 
 void walk_done(struct walk *walk)
@@ -38,6 +44,7 @@ void walk_begin_thread(struct walk *walk, size_t thread)
 	walk->has_taken = false;
 	walk->taken_depth = SIZE_MAX;
 	walk->thread_session = DEMUX_NONE;
+	walk->has_ended = false;
 	/* A summarised session looks like a thread that serves it. */
 	if (summary ? summary->bucket != DIGEST_REST : walk->demux->by == DEMUX_THREAD)
 		walk->thread_session =
@@ -58,7 +65,8 @@ void walk_end_thread(struct walk *walk, const struct walk_visitor *visitor, void
 {
 	const struct flow_thread *thread = &walk->trace->threads[walk->thread];
 	/* A call that has not returned lasts to the end of the recording, if its thread does. */
-	uint64_t end = walk->frames.count ? max_of(thread->end_ticks, walk->trace->last_ticks) : thread->end_ticks;
+	uint64_t end = walk->frames.count && !walk->has_ended ? max_of(thread->end_ticks, walk->trace->last_ticks)
+							      : thread->end_ticks;
 
 	leave_all(walk, visitor, context, end);
 	if (visitor->end)
@@ -175,26 +183,30 @@ static uint32_t socket_session(struct walk *walk, uint32_t socket)
 	return s->session;
 }
 
-/* A new request of the same connection starts inside the open segment: ends one segment and starts another. */
-static void cut_segment(struct walk *walk, const struct walk_visitor *visitor, void *context, uint64_t now)
+/*
+ * A new request of the same connection starts inside the open segment: ends one segment and starts another. The time of
+ * the read between the two is the client's.
+ */
+static void cut_segment(struct walk *walk, const struct walk_visitor *visitor, void *context,
+			const struct flow_operation *operation)
 {
 	size_t depth = walk->frames.count, root = walk->root;
 
 	walk->is_cut = true;
 	for (size_t i = depth; i-- > root;) {
 		walk->frames.count = i + 1;
-		visitor->leave(context, walk, now);
+		visitor->leave(context, walk, operation->start_ticks);
 	}
 	walk->is_cut = false;
 	walk->session = walk->op_session;
 	for (size_t i = root; i < depth; i++) {
-		walk->frames.items[i].ticks = now;
+		walk->frames.items[i].ticks = operation->end_ticks;
 		walk->frames.count = i + 1;
-		visitor->enter(context, walk, walk->frames.items[i].fn, now);
+		visitor->enter(context, walk, walk->frames.items[i].fn, operation->end_ticks);
 	}
 }
 
-/* An outgoing connection belongs to the client for whom it was opened. */
+/* An outgoing connection belongs to the client for whom it was opened, or last written to: it may be from a pool. */
 static void adopt(struct walk *walk, uint32_t index)
 {
 	struct demux_socket *s = &walk->demux->sockets.items[index];
@@ -202,8 +214,7 @@ static void adopt(struct walk *walk, uint32_t index)
 			   : walk->frames.count   ? walk->frames.items[walk->frames.count - 1].session
 						  : DEMUX_NONE;
 
-	if (s->role == DEMUX_MADE && s->owner == index && session != DEMUX_NONE &&
-	    walk->demux->sessions.items[session].socket != DEMUX_NONE)
+	if (s->role == DEMUX_MADE && session != DEMUX_NONE && walk->demux->sessions.items[session].socket != DEMUX_NONE)
 		s->owner = walk->demux->sessions.items[session].socket;
 }
 
@@ -228,16 +239,15 @@ static uint32_t operation_session(struct walk *walk, uint32_t index, const struc
 {
 	const struct demux_socket *s;
 
-	if (operation->op == FLOW_OP_CONNECT)
+	if (operation->op == FLOW_OP_CONNECT || operation->op == FLOW_OP_WRITE)
 		adopt(walk, index);
 	s = &walk->demux->sockets.items[index];
 	if (s->role == DEMUX_SERVED) {
 		walk->is_request = is_request_begin(walk, index, operation);
 		return socket_session(walk, index);
 	}
-	if (s->role == DEMUX_MADE)
-		return socket_session(walk, s->owner);
-	return DEMUX_NONE;
+	/* Not made for a client: it is no session. */
+	return s->role == DEMUX_MADE && s->owner != index ? socket_session(walk, s->owner) : DEMUX_NONE;
 }
 
 /* The open call, or the thread without one, works for that session from now on. */
@@ -273,7 +283,7 @@ static void attribute(struct walk *walk, const struct walk_visitor *visitor, voi
 	if (walk->session == DEMUX_NONE && operation->op == FLOW_OP_ACCEPT && operation->result >= 0)
 		begin_at_arrival(walk, operation->end_ticks);
 	if (walk->is_request && walk->has_data && walk->session != walk->op_session)
-		cut_segment(walk, visitor, context, operation->end_ticks);
+		cut_segment(walk, visitor, context, operation);
 	else if (walk->session == DEMUX_NONE || (walk->is_request && !walk->has_data))
 		walk->session = walk->op_session;
 	walk->has_data |= demux_is_data(operation);
@@ -358,6 +368,10 @@ void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *con
 		leave_all(walk, visitor, context, event->ticks);
 	} else if (event->kind == FLOW_STACK) {
 		take_stack(walk, visitor, context, event);
+	} else if (event->kind == FLOW_THREAD_END || (event->kind == FLOW_PROCESS && event->arg == FLOW_PROCESS_EXIT)) {
+		walk->has_ended = true;
+	} else if (event->kind == FLOW_DELAY && visitor->delay) {
+		visitor->delay(context, walk, event);
 	} else if (event->kind == FLOW_VALUE) {
 		if (event->arg == FLOW_VALUE_POP && walk->demux->by <= DEMUX_REQUEST)
 			pop_value(walk, event);

@@ -35,6 +35,7 @@ struct walk {
 	bool has_data;            /* the open segment exchanged data */
 	bool has_taken;           /* the open segment popped a value: the rest belongs to the session of the push */
 	uint32_t taken;           /* that session, or DEMUX_NONE */
+	bool has_ended;           /* the thread ended, or its process did */
 	size_t taken_depth;       /* open calls around such a segment, or the value; SIZE_MAX: none */
 	uint32_t outside;         /* session of the thread outside all calls: few functions are recorded */
 	uint32_t signature_count; /* of this thread */
@@ -54,7 +55,8 @@ struct walk_visitor {
 	void (*leaf)(void *context, const struct walk *walk, uint32_t fn, uint64_t start_ticks, uint64_t end_ticks);
 	void (*operation)(void *context, const struct walk *walk, const struct flow_operation *operation);
 	void (*value)(void *context, const struct walk *walk, const struct flow_event *event);
-	void (*end)(void *context, const struct walk *walk, uint64_t ticks); /* end of the thread */
+	void (*delay)(void *context, const struct walk *walk, const struct flow_event *event); /* waited for a CPU */
+	void (*end)(void *context, const struct walk *walk, uint64_t ticks);                   /* end of the thread */
 };
 
 void walk_init(struct walk *walk, struct demux *demux);

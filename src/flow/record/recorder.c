@@ -63,6 +63,9 @@ static uint64_t ticks_of(enum flow_clock clock)
 	return clock_monotonic_ns();
 }
 
+/* Run-queue delays are looked up at most this often per thread. */
+#define DELAY_NS 1000000.0
+
 static double ticks_per_ns(enum flow_clock clock)
 {
 	uint64_t ticks, ns;
@@ -160,6 +163,9 @@ static int fill_live(struct flow_live *live, const struct recorder_options *opti
 	live->sample = (uint32_t)min_of(options->sample, UINT32_MAX);
 	live->sockets_off = options->no_sockets;
 	live->toggle_signal = (uint32_t)options->toggle_signal;
+	/* A summary has no place for them. */
+	if (!options->summary && !options->no_sockets)
+		live->delay_ticks = (uint32_t)(DELAY_NS * ticks_per_ns(live->clock));
 	if (options->min_ns)
 		live->min_ticks = (uint64_t)((double)options->min_ns * ticks_per_ns(live->clock));
 	r = add_filters(live, options->only, '+', &at, why);

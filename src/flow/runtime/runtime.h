@@ -235,12 +235,22 @@ struct op {
 	uint64_t aux;
 };
 
+/* Records how long the thread has waited for a CPU since the last time (delay.c). */
+void delay_look(struct flow_slot *t, uint64_t now, enum flow_delay kind);
+
 /* Starts an operation, and the clock of a thread whose first event this is. */
 static inline uint64_t op_begin(void)
 {
+	uint64_t now;
+
 	if (unlikely(!current))
 		(void)slot_get();
-	return now_ticks();
+	now = now_ticks();
+	if (current && unlikely(now - current->delay_at >= live->delay_ticks) && live->delay_ticks) {
+		delay_look(current, now, FLOW_DELAY_RUNNING);
+		now = now_ticks();
+	}
+	return now;
 }
 
 /* Ends the operation now. Preserves errno. */

@@ -194,5 +194,7 @@ void op_end_wait(const struct op *op, const struct wait_answer *answers, uint32_
 		    &record))
 		t->last = now;
 	slot_leave(t);
+	if (live->delay_ticks && now - op->start >= live->delay_ticks)
+		delay_look(t, now, FLOW_DELAY_OPERATION);
 	errno = saved;
 }

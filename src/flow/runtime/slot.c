@@ -479,6 +479,12 @@ static void end_thread(void *data)
 	if (!live || t != current || !slot_enter(t))
 		return;
 	t->muted = 0;
+	if (live->delay_ticks) {
+		slot_leave(t);
+		delay_look(t, now_ticks(), FLOW_DELAY_RUNNING);
+		if (!slot_enter(t))
+			return;
+	}
 	(void)slot_add_other(t, now_ticks(), flow_word_other(FLOW_O_END, 0, 0), NULL);
 	slot_turn_over(t);
 	flush(t);
@@ -595,6 +601,8 @@ void slots_end(void)
 {
 	struct flow_slot *t = current;
 
+	if (t)
+		delay_look(t, now_ticks(), FLOW_DELAY_RUNNING);
 	if (!t || !slot_enter(t))
 		return;
 	add_process(t, FLOW_PROCESS_EXIT, 0, 0);

@@ -107,6 +107,7 @@ static bool give_other(struct flow_cursor *cursor, struct flow_event *event)
 		[FLOW_O_END] = FLOW_THREAD_END, [FLOW_O_PROCESS] = FLOW_PROCESS,
 		[FLOW_O_SOCKET] = FLOW_SOCKET,  [FLOW_O_OPERATION] = FLOW_OPERATION,
 		[FLOW_O_VALUE] = FLOW_VALUE,    [FLOW_O_ARGS] = FLOW_ARGS,
+		[FLOW_O_DELAY] = FLOW_DELAY,
 	};
 	uint32_t word = cursor->at[0], kind = word >> 2 & 63, count = word >> 8 & 255;
 
@@ -123,7 +124,7 @@ static bool give_other(struct flow_cursor *cursor, struct flow_event *event)
 	cursor->at += 1 + count;
 	if (kind == FLOW_O_UNWIND && event->word_count >= 1)
 		event->value = event->words[0];
-	if ((kind == FLOW_O_LOST || kind == FLOW_O_VALUE) && event->word_count >= 2)
+	if ((kind == FLOW_O_LOST || kind == FLOW_O_VALUE || kind == FLOW_O_DELAY) && event->word_count >= 2)
 		event->value = flow_u64(event->words);
 	/* An operation is reported at its end: later events happened after it. */
 	if (kind == FLOW_O_OPERATION && event->word_count >= 2) {

@@ -41,8 +41,8 @@ struct flow_live {
 	uint32_t sample;      /* record one socket in N; 0, 1: all */
 	uint32_t sockets_off;
 	uint32_t gather_bytes; /* at the end of each slot: short chunks collected for one write; 0: none */
-	uint32_t reserved;
-	uint64_t digest_at; /* offset of the digest into which chunks are folded; 0: none */
+	uint32_t delay_ticks;  /* minimum time between two looks at a thread's run-queue delay; 0: none */
+	uint64_t digest_at;    /* offset of the digest into which chunks are folded; 0: none */
 	/* Statistics. */
 	uint64_t written_bytes; /* of event chunks */
 	uint64_t lost;          /* events of threads without a slot */
@@ -101,6 +101,8 @@ struct flow_slot {
 	struct pack_room *pack;    /* buffer to pack chunks before they are written; NULL: no packing */
 	/* Bytes of collected chunks; upper half: number of the first chunk not among them. */
 	uint64_t gathered;
+	uint64_t delay_at; /* time of the last look at the run-queue delay; 0: none yet */
+	uint64_t delay_ns; /* known then */
 };
 
 enum flow_slot_state {

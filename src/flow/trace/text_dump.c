@@ -119,6 +119,9 @@ static void add_event(struct buf *out, const struct flow_trace *trace, const str
 	case FLOW_ARGS:
 		add_args(out, event);
 		break;
+	case FLOW_DELAY:
+		buf_add_format(out, "delay%s %" PRIu64, event->arg == FLOW_DELAY_OPERATION ? "-op" : "", event->value);
+		break;
 	default:
 		buf_add_text(out, "unknown");
 	}

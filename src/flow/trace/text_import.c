@@ -314,6 +314,11 @@ static int read_counted(struct reader *r, uint32_t thread, uint64_t time, const 
 			trace_writer_value(r->writer, thread, time, i, number);
 			return 0;
 		}
+	if (strcmp(what, "delay") == 0 || strcmp(what, "delay-op") == 0) {
+		trace_writer_delay(r->writer, thread, time, what[5] ? FLOW_DELAY_OPERATION : FLOW_DELAY_RUNNING,
+				   number);
+		return 0;
+	}
 	if (strcmp(what, "lost") == 0)
 		return read_lost(r, thread, time, number, rest);
 	if (strcmp(what, "unwind") == 0 && number <= UINT32_MAX)

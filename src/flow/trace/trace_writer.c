@@ -359,6 +359,12 @@ void trace_writer_end(struct trace_writer *writer, uint32_t thread, uint64_t tic
 	(void)add_other(writer, thread, ticks, flow_word_other(FLOW_O_END, 0, 0));
 }
 
+void trace_writer_delay(struct trace_writer *writer, uint32_t thread, uint64_t ticks, enum flow_delay kind, uint64_t ns)
+{
+	begin_clock(writer, thread, ticks);
+	flow_put_u64(add_other(writer, thread, ticks, flow_word_other(FLOW_O_DELAY, 2, kind)), ns);
+}
+
 void trace_writer_value(struct trace_writer *writer, uint32_t thread, uint64_t ticks, enum flow_value kind,
 			uint64_t value)
 {

@@ -319,7 +319,7 @@ struct journey_account journey_source_account(const struct journey_source *sourc
 {
 	struct path_counts sum = source->end_ns ? source->counts : kernel_counts(source);
 	struct journey_account account = {
-		.told = source->reported, .sample = max_of(current_sample(source), 1u), .cpu = source->limit.cpu};
+		.reported = source->reported, .sample = max_of(current_sample(source), 1u), .cpu = source->limit.cpu};
 	uint64_t ended;
 
 	add_counts(&sum, &source->spilled.counts);

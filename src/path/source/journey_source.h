@@ -40,7 +40,7 @@ struct journey_account {
 	uint64_t merged;     /* merged into another packet by GRO: part of that one's journey */
 	uint64_t cut;        /* extra segments of packets split on transmit */
 	uint64_t clamped;    /* stages set to 0 because the clocks of two CPUs differ */
-	uint64_t told;       /* journeys that passed the rest of the filter */
+	uint64_t reported;   /* journeys that passed the rest of the filter */
 	uint32_t sample;     /* current rate: one flow in N */
 	double cpu;          /* recent cost as a share of one CPU; NAN: not measured */
 };

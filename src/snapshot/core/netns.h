@@ -27,8 +27,8 @@ int netns_find(const char *spec, struct netns_list *ret_list, struct why *why) _
 /* The same words in every command, because it is the same rule. */
 #define NETNS_OPTION(type, member)                                                                                     \
 	OPTION(type, member, TEXT, "netns", 'N', "NETNS",                                                              \
-	       "network namespace: name, path, PID, or all. Default: snapshots are of the one nest runs in (with "     \
-	       "-p, of the process's), events of all")
+	       "network namespace: name, path, PID, or all. Default: for snapshots the one nest runs in (with -p, "    \
+	       "that of the process), for events all")
 /* -ENOENT when no namespace of the list has such an interface. Where one cannot be entered it may be there: 0. */
 int netns_check_interface(const struct netns_list *list, const char *dev, struct why *why) _must_check_;
 /* Where a name, a path or a process id is to be found; the caller frees it. */

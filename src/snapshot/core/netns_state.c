@@ -12,7 +12,7 @@ static bool is_sampled(const struct snapshot *snapshot, uint32_t netns)
 	return false;
 }
 
-/* Called when a namespace is added: that bounds the states of namespaces that are gone. */
+/* A state may hold a socket, and a namespace lives as long as one of its sockets. */
 static void forget_gone(struct netns_states *states, const struct snapshot *snapshot, netns_release_fn *release)
 {
 	size_t kept = 0;
@@ -31,9 +31,12 @@ static void forget_gone(struct netns_states *states, const struct snapshot *snap
 void *netns_state_find(struct netns_states *states, const struct snapshot *snapshot, size_t size,
 		       netns_release_fn *release, bool *ret_new)
 {
+	size_t sampled = snapshot_table(snapshot, &netns_type)->count;
 	struct netns_state *state;
 
 	*ret_new = false;
+	if (states->count > max_of(sampled, (size_t)1))
+		forget_gone(states, snapshot, release);
 	vec_each(states, known)
 		if ((*known)->netns == snapshot->netns)
 			return *known;

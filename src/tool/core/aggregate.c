@@ -23,6 +23,7 @@ struct figures {
 	uint64_t count_rate;
 	uint64_t sum_rate;
 	double share;
+	int64_t p50, p99;
 	uint64_t classes[AGGREGATE_CLASSES_MAX];
 };
 
@@ -141,6 +142,10 @@ static void add_table(struct aggregate *aggregate)
 	}
 	if (table->share || table->share_keys)
 		row_layout_add_after(&aggregate->layout, &share, aggregate->key_size);
+	if (table->percentiles) {
+		add_figure(aggregate, "p50", "median", offsetof(struct figures, p50));
+		add_figure(aggregate, "p99", "99th percentile", offsetof(struct figures, p99));
+	}
 	for (unsigned i = 0; table->classes && i < AGGREGATE_CLASSES_MAX && table->classes[i].name; i++)
 		row_layout_add_after(
 			&aggregate->layout,
@@ -410,7 +415,8 @@ static void add_fields(const struct aggregate *aggregate, unsigned request, cons
 		struct value value = ref.field ? record_get(record, ref) : (struct value){.class = VALUE_UNKNOWN};
 
 		if (value.class != VALUE_UNKNOWN)
-			one->slots[i] = value.class == VALUE_INT ? (uint64_t)value.sint : value.uint;
+			one->slots[EVENT_ADD_SLOT(aggregate_mode(&aggregate->spec), i)] =
+				value.class == VALUE_INT ? (uint64_t)value.sint : value.uint;
 	}
 }
 
@@ -449,7 +455,7 @@ void aggregate_merge(struct aggregate *aggregate, unsigned request, const struct
 	/* Slots belong to histograms; otherwise they hold the sums of single events. */
 	if (aggregate->spec.sums[0])
 		to->slots[request] += (uint64_t)group->sum;
-	for (unsigned i = 0; i < EVENT_SLOTS_MAX; i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(to->slots); i++)
 		to->slots[i] += group->slots[i];
 }
 
@@ -586,9 +592,20 @@ static uint64_t a_second(int64_t value, uint64_t span_ns)
 	return span_ns ? (uint64_t)((double)value * 1e9 / (double)span_ns + 0.5) : UINT64_MAX;
 }
 
+/* Interpolated inside a slot, which may begin below the smallest value. */
+static int64_t percentile_of(const struct figures *figures, unsigned percent)
+{
+	const struct list *hist = &figures->hist;
+	uint64_t max = figures->max > 0 ? (uint64_t)figures->max : 0;
+
+	return max_of(figures->min, (int64_t)hist_percentile(hist->items, hist->count, percent, max));
+}
+
 static void fill_table(const struct aggregate *aggregate, const struct entry *entry, struct figures *figures)
 {
 	const struct aggregate_table *table = aggregate->spec.table;
+	enum event_mode mode = aggregate_mode(&aggregate->spec);
+	int64_t count = (int64_t)entry->group->count;
 	unsigned slot = 0;
 
 	figures->count_rate = a_second((int64_t)entry->group->count, aggregate->span_ns);
@@ -596,7 +613,11 @@ static void fill_table(const struct aggregate *aggregate, const struct entry *en
 	if (table->share || table->share_keys)
 		figures->share = (double)entry->group->count / (double)entry->beside;
 	for (unsigned i = 0; i < EVENT_ADDS_MAX && table->adds[i]; i++)
-		figures->sums[i] = (int64_t)entry->group->slots[i];
+		figures->sums[i] = (int64_t)entry->group->slots[EVENT_ADD_SLOT(mode, i)] / (table->means ? count : 1);
+	if (table->percentiles) {
+		figures->p50 = percentile_of(figures, 50);
+		figures->p99 = percentile_of(figures, 99);
+	}
 	for (unsigned i = 0; table->classes && i < AGGREGATE_CLASSES_MAX && table->classes[i].name; i++)
 		for (; slot < EVENT_SLOTS_MAX && hist_log2_slot(slot).lo < table->classes[i].below; slot++)
 			figures->classes[i] += entry->group->slots[slot];

@@ -40,7 +40,9 @@ struct aggregate_class {
 
 /* Table rows in the order of their keys, with additional figures. */
 struct aggregate_table {
-	const char *adds[EVENT_ADDS_MAX];      /* additional summed fields (AGGREGATE_SUM and _STATS) */
+	const char *adds[EVENT_ADDS_MAX];      /* additional summed fields */
+	bool means;                            /* show their means, not their sums */
+	bool percentiles;                      /* AGGREGATE_HIST: p50, p99 */
 	bool rates;                            /* count and sum per second: count_rate, sum_rate */
 	bool share;                            /* share of the total count; rows sorted largest first */
 	unsigned share_keys;                   /* share of the count of the rows with the same first N keys */

@@ -88,8 +88,29 @@ static const void *join_record(struct pipeline *pipeline, unsigned request, cons
 
 /* --- the filter --------------------------------------------------------------------------------------------------- */
 
+static struct shape rows_shape(const struct pipeline *pipeline)
+{
+	struct shape shape = SHAPE_OF(aggregate_type(pipeline->aggregate));
+
+	shape.aliases = pipeline->aliases;
+	return shape;
+}
+
+/* An expression over the aggregated figures is none over events: it filters the rows. */
+static bool is_about_rows(const struct pipeline *pipeline, const char *text)
+{
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	struct why ignored = {};
+	struct shape shape;
+
+	if (!pipeline->aggregate)
+		return false;
+	shape = rows_shape(pipeline);
+	return expr_parse(text, &shape, &expr, &ignored) == 0;
+}
+
 /* Check the user's expression alone first: an error then points into it. */
-static int check_where(const struct pipeline *pipeline, struct why *why)
+static int check_where(struct pipeline *pipeline, struct why *why)
 {
 	const char *text = pipeline->options->output.where;
 	struct why reason = {};
@@ -97,13 +118,15 @@ static int check_where(const struct pipeline *pipeline, struct why *why)
 	if (!text)
 		return 0;
 	if (strcmp(text, "help") == 0)
-		output_help(&pipeline->shapes[0]);
+		return output_help(&pipeline->shapes[0], why);
 	for (unsigned i = 0; i < pipeline->count; i++) {
 		_cleanup_(expr_freep) struct expr *expr = NULL;
 		int r = expr_parse(text, &pipeline->shapes[i], &expr, &reason);
 
-		if (r < 0)
-			return why_set(why, r, "--where: %s", reason.text);
+		if (r < 0) {
+			pipeline->where_rows = is_about_rows(pipeline, text);
+			return pipeline->where_rows ? 0 : why_set(why, r, "--where: %s", reason.text);
+		}
 	}
 	return 0;
 }
@@ -122,7 +145,7 @@ static int make_filter(struct pipeline *pipeline, unsigned request, struct why *
 		trace_where_add(&text, "%s", buf_text(&pipeline->plan->where));
 	if (pipeline->plan->where_of[request])
 		trace_where_add(&text, "%s", pipeline->plan->where_of[request]);
-	if (pipeline->options->output.where)
+	if (pipeline->options->output.where && !pipeline->where_rows)
 		trace_where_add(&text, "%s", pipeline->options->output.where);
 	if (text.over)
 		return why_set(why, -E2BIG, "the filter conditions are too long");
@@ -148,33 +171,6 @@ static int make_filter(struct pipeline *pipeline, unsigned request, struct why *
 
 /* --- adding up in the kernel -------------------------------------------------------------------------------------- */
 
-/* Key word at this offset of the event, added if missing; NULL if there is no room. */
-static struct event_key_word *key_word(struct event_config *config, uint32_t offset)
-{
-	for (uint32_t i = 0; i < config->key_words; i++)
-		if (config->key[i].offset == offset)
-			return &config->key[i];
-	if (config->key_words == EVENT_KEY_WORDS)
-		return NULL;
-	config->key[config->key_words] = (struct event_key_word){.offset = (uint16_t)offset};
-	return &config->key[config->key_words++];
-}
-
-/* Adds the words that the kernel must group by for a key; keys may share them. */
-static bool add_key(struct event_config *config, uint32_t offset, uint32_t size)
-{
-	if (size > sizeof(struct addr))
-		return false;
-	for (uint32_t at = offset; at < offset + size; at++) {
-		struct event_key_word *word = key_word(config, at / 8 * 8);
-
-		if (!word)
-			return false;
-		((uint8_t *)&word->mask)[at % 8] = 0xff;
-	}
-	return true;
-}
-
 /* Fields made in user space are derived from a number of the kernel. */
 static bool add_extra_key(struct event_config *config, uint32_t offset)
 {
@@ -183,12 +179,12 @@ static bool add_extra_key(struct event_config *config, uint32_t offset)
 		return true;
 	case offsetof(struct event_extra, cgroup):
 	case offsetof(struct event_extra, container):
-		return add_key(config, offsetof(struct event_head, cgroup_id), sizeof(uint64_t));
+		return event_key_add(config, offsetof(struct event_head, cgroup_id), sizeof(uint64_t));
 	case offsetof(struct event_extra, kstack):
-		return add_key(config, offsetof(struct event_head, kstack_id), sizeof(int32_t));
+		return event_key_add(config, offsetof(struct event_head, kstack_id), sizeof(int32_t));
 	case offsetof(struct event_extra, ustack):
-		return add_key(config, offsetof(struct event_head, ustack_id), sizeof(int32_t)) &&
-		       add_key(config, offsetof(struct event_head, pid), sizeof(uint32_t));
+		return event_key_add(config, offsetof(struct event_head, ustack_id), sizeof(int32_t)) &&
+		       event_key_add(config, offsetof(struct event_head, pid), sizeof(uint32_t));
 	default:
 		return false;
 	}
@@ -206,7 +202,7 @@ static bool add_keys(const struct pipeline *pipeline, unsigned request, struct e
 			fits = add_extra_key(config, ref.field->offset);
 		else
 			fits = ref.field->kind != KIND_TIME && event_field_offset(ref) >= 0 &&
-			       add_key(config, (uint32_t)event_field_offset(ref), ref.field->size);
+			       event_key_add(config, (uint32_t)event_field_offset(ref), ref.field->size);
 		if (!fits)
 			return false;
 	}
@@ -333,17 +329,14 @@ static int open_stream(struct pipeline *pipeline, const struct output_options *o
 	return r;
 }
 
-static int open_groups(struct pipeline *pipeline, const struct output_options *output, struct why *why)
+static int open_groups(struct pipeline *pipeline, struct output_options *output, struct why *why)
 {
-	struct shape shape;
-	int r = aggregate_open(&pipeline->plan->aggregate, pipeline->shapes, pipeline->count, &pipeline->aggregate,
-			       why);
+	struct shape shape = rows_shape(pipeline);
 
-	if (r < 0)
-		return r;
 	for (unsigned i = 0; i < pipeline->count; i++)
 		make_aggregation(pipeline, i);
-	shape = SHAPE_OF(aggregate_type(pipeline->aggregate));
+	if (pipeline->where_rows)
+		output->where = pipeline->options->output.where;
 	return output_open_columns(output, &shape, pipeline->plan->columns, &pipeline->output, why);
 }
 
@@ -370,13 +363,15 @@ int pipeline_open(struct pipeline *pipeline, const struct trace_plan *plan, cons
 	*pipeline = (struct pipeline){
 		.plan = plan, .options = options, .start_ns = clock_real_ns(), .cgroups = CGROUPS_INIT};
 	pipeline->aliases = output_aliases(plan->columns);
-	/* The filter applies to events, before aggregation. */
+	/* The filter applies to events, before aggregation, unless it is about the aggregated rows. */
 	output.where = NULL;
 	if (!output.json && !output.csv && !output.format)
 		output.format = plan->format;
 	r = find_events(pipeline, why);
 	if (options->save || plan->silent)
 		need_all(pipeline);
+	if (r == 0 && plan->aggregate.kind != AGGREGATE_NONE && !plan->silent)
+		r = aggregate_open(&plan->aggregate, pipeline->shapes, pipeline->count, &pipeline->aggregate, why);
 	if (r == 0)
 		r = check_where(pipeline, why);
 	for (unsigned i = 0; r == 0 && i < pipeline->count; i++)
@@ -497,6 +492,8 @@ static void show_row(const void *row, void *context)
 	struct pipeline *pipeline = context;
 	struct record record = RECORD_OF(row);
 
+	if (!output_wants(pipeline->output, &record))
+		return;
 	if (is_hist(pipeline))
 		draw_hist(pipeline->aggregate, row, output_out(pipeline->output));
 	else if (is_stacks(pipeline))

@@ -19,6 +19,7 @@ struct pipeline {
 	struct shape shapes[TOOL_EVENTS_MAX];
 	struct field_alias *aliases;         /* headings of the tool */
 	struct expr *where[TOOL_EVENTS_MAX]; /* the part to evaluate here; NULL: nothing */
+	bool where_rows;                     /* --where filters the aggregated rows, not the events */
 	bool with_extra;                     /* fields made in user space are used */
 	uint64_t start_ns;
 	uint64_t seen; /* events received or aggregated */

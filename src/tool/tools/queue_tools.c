@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tools for qdiscs and packet drops. */
+#include "kernel/symbols.h"
 #include "tool/core/tool.h"
 
 static const char *const qdisclat_examples[] = {
@@ -50,9 +51,50 @@ static const struct output_column skbdrop_columns[] = {
 	{"lport"},   {"raddr"}, {"rport"}, {"reason"}, {"counter"}, {"bytes"}, {},
 };
 
+struct skbdrop_config {
+	struct trace_options common;
+	bool flows;
+};
+
+static const struct option_spec skbdrop_options[] = {
+	OPTION(struct skbdrop_config, flows, FLAG, "flows", 'c', NULL, "count by reason, kernel function and flow"),
+	OPTION_GROUP(struct skbdrop_config, common, trace_option_table),
+	OPTION_END,
+};
+
+/* Loaded once, for the life of the process: rows point into it. */
+static const char *place_text(const void *context _unused_, const struct value *value)
+{
+	static struct kernel_symbols *symbols;
+	static bool tried;
+	struct why why = {};
+
+	if (!tried && kernel_symbols_load(&symbols, &why) < 0)
+		symbols = NULL;
+	tried = true;
+	return symbols && value->class == VALUE_UINT ? kernel_symbols_find(symbols, value->uint) : NULL;
+}
+
+static const struct aggregate_label place_label = {"place", "location", place_text, NULL};
+
+static void skbdrop_plan(const void *data, struct trace_plan *plan)
+{
+	static char *by[] = {(char *)"reason", (char *)"place", (char *)"dev",   (char *)"dir",  (char *)"proto",
+			     (char *)"laddr",  (char *)"lport", (char *)"raddr", (char *)"rport"};
+
+	if (!((const struct skbdrop_config *)data)->flows)
+		return;
+	trace_plan_count(plan, by, ARRAY_SIZE(by));
+	plan->aggregate.kind = AGGREGATE_SUM;
+	plan->aggregate.value = "bytes";
+	plan->aggregate.label = &place_label;
+}
+
 static const char *const skbdrop_examples[] = {
 	"nest skbdrop",
 	"dropped packets with owner, addresses and reason",
+	"nest skbdrop -c 10",
+	"drops by reason, kernel function and flow, every 10 seconds",
 	"nest skbdrop --count --by reason,dev 10",
 	"drops by reason, every 10 seconds",
 	"nest skbdrop --where 'counter == UdpRcvbufErrors'",
@@ -73,5 +115,8 @@ static const struct tool skbdrop_tool = {
 	/* A FIN whose data was read is freed with 0 bytes: that is no drop. */
 	.where = "bytes > 0",
 	.columns = skbdrop_columns,
+	.options = skbdrop_options,
+	.config_size = sizeof(struct skbdrop_config),
+	.plan = skbdrop_plan,
 };
 TOOL(skbdrop_tool);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "diagnose/measure/unseen.h"
+
+#include <string.h>
+
+#include "diagnose/graph/window.h"
+#include "diagnose/measure/time_use.h"
+
+static const struct field unseen_fields[] = {
+	FIELD(struct unseen_record, what, TEXT, "what was not looked at"),
+	FIELD(struct unseen_record, why, TEXT, "the reason"),
+	FIELD(struct unseen_record, lost, TEXT, "what is not known for it"),
+};
+RECORD_TYPE(unseen_type, "unseen", struct unseen_record, unseen_fields, "what could not be looked at");
+
+#define UNSEEN_MAX 100
+
+struct gap_track {
+	unsigned window; /* the last one it was seen in */
+	bool at_once;    /* in the first window: some sources report a failure only then */
+	char *what, *why, *lost;
+};
+
+struct state {
+	struct map gaps; /* "what why" -> struct gap_track */
+};
+
+static const struct state initial = {.gaps = MAP_INIT(0, sizeof(struct gap_track), UNSEEN_MAX)};
+
+static bool is_here(const struct window *window, const struct gap_record *gap)
+{
+	return gap->netns == 0 || gap->netns == UINT32_MAX || window->netns == 0 || gap->netns == window->netns;
+}
+
+static void sample(struct window *window, void *data, const struct snapshot *snapshot)
+{
+	struct state *state = data;
+
+	snapshot_each(snapshot, gap_type, const struct gap_record, gap) {
+		_cleanup_free_ char *key = is_here(window, gap) ? xasprintf("%s %s", gap->source, gap->lost) : NULL;
+		struct gap_track *track = key ? map_put(&state->gaps, key, NULL) : NULL;
+
+		if (!track)
+			continue;
+		if (!track->what) {
+			track->what = xstrdup(gap->source);
+			track->lost = xstrdup(gap->lost);
+		}
+		free(track->why);
+		track->why = xstrdup(gap->why);
+		track->window = window->number;
+		track->at_once |= window->number == 0;
+	}
+}
+
+static const char *copy(struct graph *graph, const char *text)
+{
+	char *to = graph_alloc(graph, strlen(text) + 1);
+
+	memcpy(to, text, strlen(text));
+	return to;
+}
+
+static int by_what(const void *a, const void *b)
+{
+	const struct unseen_record *x = a, *y = b;
+	int order = strcmp(x->what, y->what);
+
+	return order ? order : strcmp(x->lost, y->lost);
+}
+
+static void finish(struct window *window, void *data, struct graph *graph)
+{
+	struct state *state = data;
+	struct unseen_record *items = graph_alloc(graph, max_of(state->gaps.count, (size_t)1) * sizeof(*items));
+	uint32_t count = 0;
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->gaps, &at, &key, &value)) {
+		const struct gap_track *track = value;
+
+		if (track->at_once || window->number - track->window < TIME_WINDOWS)
+			items[count++] = (struct unseen_record){copy(graph, track->what), copy(graph, track->why),
+								copy(graph, track->lost)};
+	}
+	qsort(items, count, sizeof(*items), by_what);
+	graph->unseen = (struct list){items, count};
+}
+
+static void release(void *data)
+{
+	struct state *state = data;
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->gaps, &at, &key, &value)) {
+		struct gap_track *track = value;
+
+		free(track->what);
+		free(track->why);
+		free(track->lost);
+	}
+	map_done(&state->gaps);
+}
+
+static const struct measurer unseen_measurer = {
+	.name = "unseen",
+	.stage = MEASURE_HOST,
+	.needs = MEASURER_NEEDS(&gap_type),
+	.state_size = sizeof(struct state),
+	.initial = &initial,
+	.sample = sample,
+	.finish = finish,
+	.release = release,
+};
+MEASURER(unseen_measurer);

@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sessions that take longer. Per place and kind of time, the excess over the median session is sorted; if the k largest
+ * are separated from the next by a factor g, chance would do that with probability g^(-tail k), for excesses with a
+ * heavy tail: few but extreme sessions count, many mild ones do not. It is corrected for the places looked at and for
+ * the choice of k.
+ *
+ * Not excess: what a session's number of requests or bytes explains, the time its threads waited for a CPU, what the
+ * first session of a thread costs, and what hits other places as well.
+ */
+#include "flow/analyse/outlier.h"
+
+/* Smallest excess that is reported, and that counts in the comparison with the next one. */
+#define OWN_NS    1e6
+#define CLIENT_NS 1e9
+#define COUNTS    0.1
+/* False alarm rate. */
+#define CHANCE 0.01
+/* Smallest factor between the k-th excess and the next. */
+#define GAP 2.0
+/* Tail of the excesses, if the time without a CPU is known and taken off, and if it is not. */
+#define TAIL       1.0
+#define TAIL_NOISY 0.7
+/* The tail is estimated from so many excesses, at least and at most, and what of the estimate is used. */
+#define TAIL_LEAST   10
+#define TAIL_SAMPLES 30
+#define TAIL_REDUCED 0.75
+#define TAIL_MOST    2.5
+/* An excess of this share of the smallest one counts as the same, elsewhere. */
+#define AS_LARGE 0.5
+/* A program is interrupted more often where it begins to work, or enters the kernel, than its time there suggests. */
+#define BEGIN_SPENT 0.3
+#define LEAST_SPENT 0.05
+/* Most of the time that a byte may cost, to be copied a few times: small sessions have other costs. */
+#define BYTE_NS 5.0
+/* The wait for a CPU that others may also have, as a quantile over the sessions. */
+#define DELAY_QUANTILE 0.9
+/* Sessions that begin a thread are special if they are at most this share, and at least half of them take longer. */
+#define BEGINS_SHARE 0.2
+/* Smallest excess of a member, as a share of the mean of the set. */
+#define SAME_SHARE 0.125
+/* A set that is so early by chance with less than this probability is the warm-up. */
+#define BEGIN_CHANCE 0.005
+/* The search descends into a call with this share of the excess. */
+#define MOST 0.6
+
+struct sample {
+	double excess;
+	uint32_t slot;
+};
+
+/* An excess at one place. */
+struct loss {
+	double excess;
+	uint32_t place, slot;
+};
+
+struct time_search {
+	struct outliers *o;
+	const bool *counts; /* by place: its time is a session's */
+	double *values;     /* by slot, of the current place: nanoseconds */
+	double *allowance;  /* by slot: what requests, bytes and the scheduler explain */
+	struct sample *samples;
+	size_t count;
+	double *spent; /* by place: nanoseconds of all sessions */
+	double all_spent;
+	double tail;
+	double tests[2]; /* places where sessions differ: in own time, in client's */
+	double delay_ns; /* time that few sessions waited for a CPU longer than */
+	double median;   /* of the current place */
+	VEC(struct loss) losses;
+	double *room;
+};
+
+static double floor_of(enum profile_time time)
+{
+	return time == PROFILE_OWN ? OWN_NS : CLIENT_NS;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *one = a, *other = b;
+
+	return *one < *other ? -1 : *one > *other;
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct sample *one = a, *other = b;
+
+	if (one->excess != other->excess)
+		return one->excess > other->excess ? -1 : 1;
+	return one->slot < other->slot ? -1 : one->slot > other->slot;
+}
+
+/* Over the examined sessions; a summarised one counts as many. */
+static double median_of(struct time_search *t, const double *values)
+{
+	const struct outliers *o = t->o;
+	double below = 0, limit;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < o->cells->slots; i++)
+		if (o->weight[i])
+			t->room[n++] = values[i];
+	qsort(t->room, n, sizeof(*t->room), by_value);
+	if (!o->s->trace->summarised)
+		return n ? t->room[n / 2] : 0;
+	/* Rows differ in weight: the value with half of all below it. */
+	for (size_t k = 0; k < n; k++) {
+		limit = t->room[k];
+		below = 0;
+		for (uint32_t i = 0; i < o->cells->slots; i++)
+			below += values[i] <= limit ? o->weight[i] : 0;
+		if (below * 2 >= o->all)
+			return limit;
+	}
+	return 0;
+}
+
+/* Whether the place counts in sessions' time: not dispatchers, nor what they call to move on. */
+static bool *places_that_count(const struct outliers *o)
+{
+	bool *counts = xzalloc(o->profile->places.count + 1);
+
+	for (uint32_t i = 1; i < o->profile->places.count; i++) {
+		const struct profile_place *place = &o->profile->places.items[i];
+
+		counts[i] = outlier_is_begin(o, i) ? !outlier_is_dispatch(o, i) : counts[place->parent];
+		if (place->is_dispatcher)
+			counts[i] = false;
+	}
+	return counts;
+}
+
+static void add_values(struct time_search *t, uint32_t place, enum profile_time time)
+{
+	size_t count;
+	const struct profile_cell *cell = outlier_cells(t->o, place, &count);
+
+	/* Waiting for the client counts wherever it is. */
+	for (size_t i = 0; i < count && (t->counts[place] || time != PROFILE_OWN); i++)
+		t->values[cell[i].slot] += (double)flow_span_ns(t->o->s->trace, cell[i].ticks[time]);
+}
+
+/* Time at the place and, unless only its self time is wanted, below; place 0: of the session. */
+static void take_values(struct time_search *t, uint32_t place, enum profile_time time, bool is_self)
+{
+	const struct profile_place *places = t->o->profile->places.items;
+	uint32_t at = place;
+
+	memset(t->values, 0, t->o->cells->slots * sizeof(*t->values));
+	add_values(t, place, time);
+	if (is_self)
+		return;
+	for (at = places[place].first_child; at && at != place;) {
+		add_values(t, at, time);
+		if (places[at].first_child) {
+			at = places[at].first_child;
+			continue;
+		}
+		while (at != place && !places[at].next)
+			at = places[at].parent;
+		at = at == place ? place : places[at].next;
+	}
+}
+
+/* Whether two sessions take long enough to be examined. */
+static bool is_worth_it(const struct time_search *t, enum profile_time time)
+{
+	double least = COUNTS * floor_of(time), count = 0;
+
+	for (uint32_t i = 0; i < t->o->cells->slots && count < 2; i++)
+		count += t->values[i] >= least ? t->o->weight[i] : 0;
+	return count >= 2;
+}
+
+/* A wrapped correction of a call that was cut: nothing. */
+static double sane(double ns)
+{
+	return ns < 1e18 ? ns : 0;
+}
+
+static void sort_samples(struct time_search *t, enum profile_time time, bool without_begins)
+{
+	const struct outliers *o = t->o;
+
+	t->median = median_of(t, t->values);
+	t->count = 0;
+	for (uint32_t i = 0; i < o->cells->slots; i++) {
+		double excess = sane(t->values[i]) - t->median - (time == PROFILE_OWN ? t->allowance[i] : 0);
+
+		if (o->weight[i] && !(without_begins && outlier_set_has(&o->begins, i)))
+			t->samples[t->count++] = (struct sample){max_of(excess, 0.0), i};
+	}
+	qsort(t->samples, t->count, sizeof(*t->samples), largest_first);
+}
+
+/* Sessions with a small part of the usual excess of the set are not of it: they lost some time by chance. */
+static size_t trimmed(const struct time_search *t, size_t count)
+{
+	double mean = 0;
+
+	for (size_t i = 0; i < count; i++)
+		mean += t->samples[i].excess / (double)count;
+	while (count > 2 && t->samples[count - 1].excess < SAME_SHARE * mean)
+		count--;
+	return count;
+}
+
+/*
+ * Tail of the excesses at this place, from those after the first `count` (Hill's estimate, reduced): with many
+ * sessions, the noise itself shows how heavy it is.
+ */
+static double tail_after(const struct time_search *t, size_t count, enum profile_time time)
+{
+	double least = COUNTS * COUNTS * floor_of(time), sum = 0, tail;
+	size_t m = 0;
+
+	while (m < TAIL_SAMPLES && count + m + 1 < t->count && t->samples[count + m + 1].excess >= least)
+		m++;
+	if (m < TAIL_LEAST)
+		return t->tail;
+	for (size_t i = 0; i < m; i++)
+		sum += log(t->samples[count + i].excess / t->samples[count + m].excess);
+	tail = TAIL_REDUCED * (double)m / max_of(sum, 1e-9);
+	return max_of(t->tail, min_of(tail, TAIL_MOST));
+}
+
+/* The k that is least likely by chance; noise: what else an excess must exceed. */
+static double gap_chance(const struct time_search *t, enum profile_time time, double noise, size_t *ret_count)
+{
+	const struct outliers *o = t->o;
+	double least = floor_of(time), best = 1, k = 0;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < t->count && t->samples[i].excess >= least; i++) {
+		double next = i + 1 < t->count ? t->samples[i + 1].excess : 0, gap, chance;
+
+		k += o->weight[t->samples[i].slot];
+		gap = t->samples[i].excess / max_of(max_of(next, noise), COUNTS * least);
+		if (k < 2 || gap < GAP)
+			continue;
+		if (k > OUTLIER_SHARE * o->all)
+			break;
+		chance = compare_gap_chance(gap, k, tail_after(t, i + 1, time)) * t->tests[time != PROFILE_OWN];
+		if (chance < best) {
+			best = chance;
+			*ret_count = i + 1;
+		}
+	}
+	*ret_count = trimmed(t, *ret_count);
+	return best;
+}
+
+/* --- what explains an excess --- */
+
+static struct outlier_set set_of(const struct time_search *t, size_t count)
+{
+	struct outlier_set set = {};
+
+	for (size_t i = 0; i < count; i++)
+		outlier_set_add(&set, t->samples[i].slot);
+	return set;
+}
+
+/* The first sessions of the recording, or of its threads: caches are cold. */
+static bool is_warm_up(const struct outliers *o, const struct outlier_set *few)
+{
+	uint32_t before = 0, last = 0, all = 0;
+
+	for (uint32_t i = 0; i < o->cells->slots; i++)
+		if (outlier_set_has(few, i))
+			last = i;
+	for (uint32_t i = 0; i < o->cells->slots; i++) {
+		all += o->weight[i] > 0;
+		before += i <= last && o->weight[i];
+	}
+	/* So many among so few first ones by chance. */
+	return before <= few->count + 1 || pow((double)before / max_of(all, 1u), few->count) < BEGIN_CHANCE;
+}
+
+static bool begins_take_longer(const struct outliers *o, const struct outlier_set *few)
+{
+	return o->begins.count <= BEGINS_SHARE * o->cells->slots && o->begins.count &&
+	       outlier_set_common(few, &o->begins) * 2 > o->begins.count;
+}
+
+/* Probability that so many of the interruptions that also hit other places hit this one. */
+static double chance_of_losses(const struct time_search *t, uint32_t place, const struct outlier_set *few, double least)
+{
+	const struct outliers *o = t->o;
+	double here = max_of(t->spent[place], (outlier_is_begin(o, place) ? BEGIN_SPENT : LEAST_SPENT) * t->all_spent);
+	double elsewhere = max_of(t->all_spent - t->spent[place], LEAST_SPENT * t->all_spent);
+	double others = 0;
+
+	vec_each(&t->losses, loss)
+		if (loss->place != place && loss->excess >= AS_LARGE * least && !outlier_set_has(few, loss->slot) &&
+		    !o->cells->is_upstream[loss->place])
+			others += o->weight[loss->slot];
+	return others > 0 ? compare_many_chance(few->count, others * here / elsewhere) * t->tests[0] : 0;
+}
+
+/* --- a place --- */
+
+static bool test_place(struct time_search *t, uint32_t place, enum profile_time time, struct outlier_mark *ret_mark)
+{
+	/* Another process waits for a CPU as long as this one. */
+	double noise = time == PROFILE_OWN && t->o->cells->is_upstream[place] ? t->delay_ns : 0;
+	struct outlier_set few;
+	double chance, least;
+	size_t count;
+
+	/* A hand-over wakes another thread, and may lose its CPU, or a lock, to it. */
+	if (time == PROFILE_OWN && t->o->cells->is_push[place])
+		return false;
+	take_values(t, place, time, false);
+	if (!is_worth_it(t, time))
+		return false;
+	sort_samples(t, time, false);
+	chance = gap_chance(t, time, noise, &count);
+	if (!count || chance > CHANCE)
+		return false;
+	few = set_of(t, count);
+	if (time == PROFILE_OWN && begins_take_longer(t->o, &few)) {
+		sort_samples(t, time, true);
+		chance = gap_chance(t, time, noise, &count);
+		if (!count || chance > CHANCE)
+			return false;
+		few = set_of(t, count);
+	}
+	least = t->samples[count - 1].excess;
+	if (time == PROFILE_OWN && is_warm_up(t->o, &few))
+		return false;
+	if (time == PROFILE_OWN && place && !t->o->profile->places.items[place].first_child)
+		chance = max_of(chance, chance_of_losses(t, place, &few, least));
+	if (chance > CHANCE)
+		return false;
+	*ret_mark = (struct outlier_mark){.few = few,
+					  .place = place,
+					  .kind = DIVERGENCE_SLOWER,
+					  .time = time,
+					  .good_ns = t->median,
+					  .chance = chance};
+	for (size_t i = 0; i < count; i++)
+		ret_mark->excess += t->samples[i].excess * t->o->weight[t->samples[i].slot];
+	ret_mark->bad_ns = t->median + ret_mark->excess / few.count;
+	return true;
+}
+
+/* --- what is known before --- */
+
+static double second_largest(const struct time_search *t)
+{
+	double k = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		k += t->o->weight[t->samples[i].slot];
+		if (k >= 2)
+			return t->samples[i].excess;
+	}
+	return 0;
+}
+
+/* Own time of a session per unit of its work, up to `most`: nanoseconds that more units explain. */
+static void allow(struct time_search *t, const double *own, const double *work, double most)
+{
+	const struct outliers *o = t->o;
+	_cleanup_free_ double *rates = xzalloc((o->cells->slots + 1) * sizeof(*rates));
+	double usual = median_of(t, work), rate;
+
+	for (uint32_t i = 0; i < o->cells->slots; i++)
+		rates[i] = own[i] / max_of(work[i], 1.0);
+	rate = min_of(median_of(t, rates), most);
+	for (uint32_t i = 0; i < o->cells->slots; i++)
+		t->allowance[i] = max_of(t->allowance[i], rate * max_of(work[i] - usual, 0.0));
+}
+
+/* Sorts the values. */
+static double quantile(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), by_value);
+	return count ? values[(size_t)(DELAY_QUANTILE * (double)count)] : 0;
+}
+
+static void know_allowance(struct time_search *t)
+{
+	const struct outliers *o = t->o;
+	uint32_t slots = o->cells->slots;
+	_cleanup_free_ double *own = xzalloc((slots + 1) * sizeof(*own)), *work = xzalloc((slots + 1) * sizeof(*work));
+
+	take_values(t, 0, PROFILE_OWN, false);
+	for (uint32_t i = 0; i < slots; i++) {
+		own[i] = sane(t->values[i]);
+		work[i] = o->s->list.items[o->cells->session_of[i]].requests;
+	}
+	allow(t, own, work, INFINITY);
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct flow_row *row = &o->s->list.items[o->cells->session_of[i]];
+
+		work[i] = (double)row->tx_bytes + (double)row->rx_bytes;
+	}
+	allow(t, own, work, BYTE_NS);
+	for (uint32_t i = 0; i < slots; i++) {
+		t->allowance[i] += (double)o->cells->delay_ns[i];
+		t->room[i] = (double)o->cells->delay_ns[i];
+	}
+	/* Also what the threads waited when nobody was served: it shows how busy the machine is. */
+	t->delay_ns = max_of(quantile(t->room, slots), quantile(o->cells->delays.items, o->cells->delays.count));
+}
+
+/* Time per place, excesses, and the number of places where sessions differ at all. */
+static void know_places(struct time_search *t)
+{
+	const struct outliers *o = t->o;
+
+	t->spent = xzalloc((o->profile->places.count + 1) * sizeof(*t->spent));
+	for (uint32_t place = 1; place < o->profile->places.count; place++) {
+		size_t cells;
+
+		(void)outlier_cells(o, place, &cells);
+		for (unsigned time = 0; time < PROFILE_TIMES && cells; time++) {
+			take_values(t, place, time, true);
+			t->o->looked_at += time == PROFILE_OWN && t->counts[place];
+			t->median = 0;
+			if (time == PROFILE_OWN)
+				t->spent[place] = median_of(t, t->values) * o->all;
+			t->all_spent += time == PROFILE_OWN ? t->spent[place] : 0;
+			if (!is_worth_it(t, time))
+				continue;
+			sort_samples(t, time, false);
+			t->tests[time != PROFILE_OWN] += second_largest(t) >= COUNTS * floor_of(time);
+			if (time != PROFILE_OWN)
+				continue;
+			for (size_t i = 0; i < t->count && t->samples[i].excess >= COUNTS * OWN_NS; i++)
+				vec_push(&t->losses, (struct loss){t->samples[i].excess, place, t->samples[i].slot});
+		}
+	}
+	for (unsigned i = 0; i < 2; i++)
+		t->tests[i] = max_of(t->tests[i], 1.0);
+	for (unsigned time = 0; time < PROFILE_TIMES; time++) {
+		double gap = pow(t->tests[time != PROFILE_OWN] * 2 / CHANCE, 1 / (2 * t->tail)), seen;
+
+		take_values(t, 0, time, false);
+		sort_samples(t, time, false);
+		seen = gap * max_of(t->count > 2 ? t->samples[2].excess : 0, COUNTS * floor_of(time));
+		*(time == PROFILE_OWN ? &t->o->seen_own_ns : &t->o->seen_client_ns) =
+			max_of(max_of(seen, floor_of(time)), time == PROFILE_STALL ? t->o->seen_client_ns : 0.0);
+	}
+}
+
+/* --- from the sessions to the function --- */
+
+/* Mean difference of the sessions from the rest, place by place, with callees. The caller frees it. */
+static double *differences(const struct time_search *t, const struct outlier_mark *mark)
+{
+	const struct outliers *o = t->o;
+	size_t n = o->profile->places.count;
+	double *difference = xzalloc((n + 1) * sizeof(*difference)), few = 0;
+
+	for (uint32_t i = 0; i < o->cells->slots; i++)
+		few += outlier_set_has(&mark->few, i) ? o->weight[i] : 0;
+	for (uint32_t place = 1; place < n; place++) {
+		size_t count;
+		const struct profile_cell *cell = outlier_cells(o, place, &count);
+
+		for (size_t i = 0; i < count && (t->counts[place] || mark->time != PROFILE_OWN); i++) {
+			double ns = sane((double)flow_span_ns(o->s->trace, cell[i].ticks[mark->time])) *
+				    o->weight[cell[i].slot];
+
+			difference[place] += outlier_set_has(&mark->few, cell[i].slot)
+						     ? ns / max_of(few, 1.0)
+						     : -ns / max_of(o->all - few, 1.0);
+		}
+	}
+	for (size_t i = n; i-- > 1;)
+		difference[o->profile->places.items[i].parent] += difference[i];
+	return difference;
+}
+
+/* The innermost place with most of the excess, from this one on. */
+static uint32_t follow(const struct outliers *o, uint32_t place, const double *difference)
+{
+	const struct profile_place *places = o->profile->places.items;
+
+	for (;;) {
+		uint32_t best = 0;
+
+		for (uint32_t at = places[place].first_child; at; at = places[at].next)
+			if (!best || difference[at] > difference[best])
+				best = at;
+		if (!best || difference[best] <= 0)
+			return place;
+		if (difference[best] < MOST * difference[place] && place && !places[place].is_dispatcher)
+			return place;
+		place = best;
+	}
+}
+
+/*
+ * Inwards to the place that has the time. The sessions are those that stand out there, too; if they do not, because
+ * another process may have been slow, nobody is named.
+ */
+static bool lead_inwards(struct time_search *t, struct outlier_mark *mark)
+{
+	_cleanup_free_ double *difference = differences(t, mark);
+	uint32_t place = follow(t->o, mark->place, difference);
+	struct outlier_mark there;
+
+	if (place == mark->place)
+		return place;
+	if (place && test_place(t, place, mark->time, &there)) {
+		*mark = there;
+		return true;
+	}
+	mark->place = place;
+	return place && !t->o->cells->is_upstream[place] && !t->o->cells->is_push[place];
+}
+
+/* Largest total excess. */
+static const struct outlier_mark *choose(struct time_search *t)
+{
+	for (;;) {
+		struct outlier_mark *best = NULL;
+
+		vec_each(&t->o->marks, mark)
+			if (mark->excess > 0 && (!best || mark->excess > best->excess))
+				best = mark;
+		if (!best || lead_inwards(t, best))
+			return best;
+		best->excess = 0;
+	}
+}
+
+const struct outlier_mark *outlier_find_time(struct outliers *o)
+{
+	uint32_t slots = o->cells->slots;
+	_cleanup_free_ bool *counts = places_that_count(o);
+	_cleanup_free_ double *values = xzalloc((slots + 1) * sizeof(*values)),
+			      *allowance = xzalloc((slots + 1) * sizeof(*allowance)),
+			      *room = xzalloc((slots + 1) * sizeof(*room));
+	_cleanup_free_ struct sample *samples = xzalloc((slots + 1) * sizeof(*samples));
+	struct time_search t = {
+		.o = o,
+		.counts = counts,
+		.values = values,
+		.allowance = allowance,
+		.samples = samples,
+		.room = room,
+		.tail = o->cells->has_delays ? TAIL : TAIL_NOISY,
+	};
+	const struct outlier_mark *best;
+
+	know_allowance(&t);
+	know_places(&t);
+	for (uint32_t place = 0; place < o->profile->places.count; place++)
+		for (unsigned time = 0; time < PROFILE_TIMES; time++) {
+			struct outlier_mark mark;
+
+			if (test_place(&t, place, time, &mark))
+				vec_push(&o->marks, mark);
+		}
+	best = choose(&t);
+	free(t.spent);
+	vec_done(&t.losses);
+	return best;
+}

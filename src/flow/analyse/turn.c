@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "flow/analyse/turn.h"
+
+#include <errno.h>
+
+static bool is_again(const struct flow_operation *op)
+{
+	return op->result == -EAGAIN || op->result == -EINTR;
+}
+
+static void see_first(struct turn_segment *s, enum turn_op op, uint32_t place)
+{
+	if (s->first == TURN_NONE) {
+		s->first = (uint8_t)op;
+		s->first_place = place;
+	}
+}
+
+/* A read ends what was waited for before it. */
+static bool see_read(struct turn_segment *s, const struct flow_operation *op, struct turn_wait *wait)
+{
+	bool counts = s->last == TURN_READ;
+
+	wait->time = PROFILE_DRIP;
+	if (s->last == TURN_NONE)
+		s->lead_ticks += wait->ticks;
+	if (!is_again(op))
+		see_first(s, TURN_READ, wait->place);
+	if (op->result > 0) {
+		s->last = TURN_READ;
+		s->is_partial = false;
+	}
+	return counts;
+}
+
+/* A write that takes long waits for the client to take earlier bytes, also if it is the first. */
+static bool see_write(struct turn_segment *s, const struct flow_operation *op, struct turn_wait *wait)
+{
+	wait->time = PROFILE_STALL;
+	if (is_again(op)) {
+		s->is_partial = true;
+	} else if (op->result > 0) {
+		see_first(s, TURN_WRITE, wait->place);
+		s->last = TURN_WRITE;
+		s->is_partial = op->aux && (uint64_t)op->result < op->aux;
+	}
+	return true;
+}
+
+bool turn_client(struct turn_segment *s, const struct flow_operation *op, uint32_t place,
+		 const struct turn_wait *before, struct turn_wait *ret_wait)
+{
+	bool is_read = op->op == FLOW_OP_READ, is_write = op->op == FLOW_OP_WRITE || op->op == FLOW_OP_SENDFILE;
+
+	*ret_wait = (struct turn_wait){
+		.place = before->ticks ? before->place : place,
+		.ticks = before->ticks + op->end_ticks - op->start_ticks,
+	};
+	if (!is_read && !is_write) {
+		if (op->op == FLOW_OP_CLOSE || op->op == FLOW_OP_SHUTDOWN)
+			see_first(s, TURN_CLOSE, place);
+		return false;
+	}
+	s->place = place;
+	s->op_ticks = op->end_ticks;
+	return is_read ? see_read(s, op, ret_wait) : see_write(s, op, ret_wait);
+}
+
+void turn_other(struct turn_segment *s, const struct flow_operation *op, uint32_t place)
+{
+	if (!demux_is_data(op) && op->op != FLOW_OP_CONNECT)
+		return;
+	if (demux_is_data(op))
+		see_first(s, TURN_OTHER, place);
+	s->place = place;
+	s->op_ticks = op->end_ticks;
+}
+
+/* Who was waited for when nothing came: the side whose turn it was. */
+static bool whose_turn(const struct turn_segment *s, struct turn_wait *wait)
+{
+	wait->place = s->place;
+	wait->time = s->is_partial ? PROFILE_STALL : PROFILE_DRIP;
+	return s->is_partial || s->last == TURN_READ;
+}
+
+/* While the thread works for others, a session waits for them, and not for what it waits for. */
+static uint64_t idle_between(const struct turn_segment *before, const struct turn_segment *after, uint64_t gap)
+{
+	if (before->thread != after->thread)
+		return gap;
+	return min_of(gap, after->start_idle_ticks - min_of(before->end_idle_ticks, after->start_idle_ticks));
+}
+
+bool turn_between(const struct turn_segment *before, const struct turn_segment *after, struct turn_wait *ret_wait)
+{
+	uint64_t gap = after->start_ticks - min_of(before->end_ticks, after->start_ticks);
+	bool is_stall;
+
+	*ret_wait = (struct turn_wait){.place = after->first_place, .ticks = gap};
+	switch (after->first) {
+	case TURN_READ:
+		ret_wait->time = PROFILE_DRIP;
+		ret_wait->ticks += after->lead_ticks;
+		return before->last == TURN_READ;
+	case TURN_WRITE:
+		/* A program that writes in portions waits for the client between them, if it had nothing else to do. */
+		is_stall = before->is_partial || before->last == TURN_WRITE;
+		ret_wait->is_pause = !is_stall;
+		ret_wait->time = is_stall ? PROFILE_STALL : PROFILE_OWN;
+		ret_wait->ticks = is_stall ? gap : idle_between(before, after, gap);
+		ret_wait->place = is_stall || !before->place ? after->first_place : before->place;
+		ret_wait->is_queue = !is_stall && before->thread != after->thread;
+		return true;
+	case TURN_OTHER:
+		ret_wait->time = PROFILE_OWN;
+		ret_wait->ticks = idle_between(before, after, gap);
+		return true;
+	case TURN_CLOSE:
+		return whose_turn(before, ret_wait);
+	default:
+		ret_wait->is_queue = true;
+		ret_wait->time = PROFILE_OWN;
+		ret_wait->place = before->place;
+		return before->thread != after->thread;
+	}
+}
+
+bool turn_open_end(const struct turn_segment *last, uint64_t end_ticks, struct turn_wait *ret_wait)
+{
+	*ret_wait = (struct turn_wait){.ticks = end_ticks - min_of(last->end_ticks, end_ticks)};
+	return whose_turn(last, ret_wait);
+}
+
+void turn_join(struct turn_segment *before, const struct turn_segment *after)
+{
+	if (after->end_ticks >= before->end_ticks) {
+		before->end_ticks = after->end_ticks;
+		before->end_idle_ticks = after->end_idle_ticks;
+	}
+	if (after->last != TURN_NONE || after->is_partial) {
+		before->last = after->last != TURN_NONE ? after->last : before->last;
+		before->is_partial = after->is_partial;
+	}
+	if (after->place && after->op_ticks >= before->op_ticks) {
+		before->place = after->place;
+		before->op_ticks = after->op_ticks;
+	}
+	before->thread = after->thread;
+}

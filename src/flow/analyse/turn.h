@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whose turn it is. While none of its calls runs, or while one waits, a session's time is one of these:
+ *
+ * - own: the program works, or waits for something that is not the client (an upstream, a lock, a timer);
+ * - drip: it waits for the client to send, and the last bytes went the same way: the request is incomplete;
+ * - stall: it waits for the client to take what it could not write at once;
+ * - none of them: the answer is complete, or nothing was asked yet (an idle client is no difference), or the session
+ *   is in a queue between two threads: others are served first.
+ *
+ * What ends a wait decides, together with what was before it: a wait that a read ends was for the client to send.
+ */
+#pragma once
+
+#include "flow/analyse/demux.h"
+
+enum profile_time { PROFILE_OWN, PROFILE_DRIP, PROFILE_STALL, PROFILE_TIMES };
+
+enum turn_op {
+	TURN_NONE,
+	TURN_READ,  /* from the client, or its end */
+	TURN_WRITE, /* to the client */
+	TURN_OTHER, /* bytes on another socket of the session */
+	TURN_CLOSE, /* of the client's socket, without bytes before */
+};
+
+/* What of a segment matters for the waits around it. */
+struct turn_segment {
+	uint64_t start_ticks, end_ticks;
+	uint64_t op_ticks; /* last operation, or the end */
+	/* Time that the thread had nothing to do, since it began, at the two ends. */
+	uint64_t start_idle_ticks, end_idle_ticks;
+	uint64_t lead_ticks; /* the client was waited for inside, before the first bytes */
+	uint32_t index;      /* of the session in the list */
+	uint32_t thread;
+	uint32_t first_place;
+	uint32_t place;  /* of the last operation that could move bytes, or push; 0: none */
+	uint8_t first;   /* enum turn_op */
+	uint8_t last;    /* the same, of the client: TURN_READ, TURN_WRITE, or none */
+	bool is_partial; /* the client has yet to take bytes */
+};
+
+struct turn_wait {
+	enum profile_time time;
+	uint32_t place;
+	uint64_t ticks;
+	bool is_pause; /* own, and for no socket */
+	bool is_queue; /* between two threads: counts only for groups that were given */
+};
+
+/* An operation on the client's own socket. Returns what the time of it and of the wait before counts as, if it does. */
+bool turn_client(struct turn_segment *segment, const struct flow_operation *operation, uint32_t place,
+		 const struct turn_wait *before, struct turn_wait *ret_wait);
+/* The same for another socket of the session: its time is the program's own. */
+void turn_other(struct turn_segment *segment, const struct flow_operation *operation, uint32_t place);
+/* The wait between two segments. False: it counts nowhere. */
+bool turn_between(const struct turn_segment *before, const struct turn_segment *after, struct turn_wait *ret_wait);
+/* The wait from the last segment to the end of the recording. */
+bool turn_open_end(const struct turn_segment *last, uint64_t end_ticks, struct turn_wait *ret_wait);
+/* The two as one. */
+void turn_join(struct turn_segment *before, const struct turn_segment *after);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Output of the BPF program that finds unanswered requests. */
+#pragma once
+
+#include <linux/types.h>
+
+struct asking_row {
+	__u64 cookie;
+	__u64 sent_last;
+};

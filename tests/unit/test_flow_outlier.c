@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sessions that stand out by their time: none in healthy traces of many kinds, and whose time it is. */
+#include "flow_sample.h"
+
+#define SESSIONS 100
+#define STEPS    8
+
+/* A server whose calls take random times; what else differs between sessions depends on the mix. */
+enum mix { LOGNORMAL, PARETO, KINDS, WARM_UP, DRIFT, BURSTS, MIXES };
+
+struct made {
+	struct trace_writer *writer;
+	uint32_t thread, serve, step[STEPS], recv;
+	uint64_t now, random;
+};
+
+static double uniform(struct made *m)
+{
+	return ((double)(unit_random(&m->random) % 1000000) + 0.5) / 1000000;
+}
+
+static double lognormal(struct made *m, double median, double sigma)
+{
+	return median * exp(sigma * sqrt(-2 * log(uniform(m))) * cos(6.28318530718 * uniform(m)));
+}
+
+static double pareto(struct made *m, double least, double tail)
+{
+	return min_of(least * pow(uniform(m), -1 / tail), 5e9);
+}
+
+static void operation(struct made *m, enum flow_op op, uint32_t socket, uint64_t took, int result, uint64_t aux)
+{
+	trace_writer_operation(m->writer, m->thread,
+			       &(struct flow_operation){.op = op,
+							.start_ticks = m->now + 1,
+							.end_ticks = m->now + 1 + took,
+							.socket = socket,
+							.fd = 7,
+							.result = result,
+							.aux = aux});
+	m->now += 1 + took;
+}
+
+static double step_ns(struct made *m, enum mix mix, unsigned session, bool is_kind)
+{
+	double ns = mix == PARETO ? pareto(m, 20000, 1.5) : lognormal(m, 100000, 1.0);
+
+	if (mix == KINDS && is_kind)
+		ns *= 40;
+	if (mix == WARM_UP && session < 6)
+		ns += 2e7 / (session + 1);
+	if (mix == DRIFT)
+		ns *= 1 + session / 10.0;
+	if (mix == BURSTS && session / 10 % 4 == 1)
+		ns *= 4;
+	return ns;
+}
+
+/* How a client behaves; nanoseconds. */
+struct client {
+	uint64_t before, rest, drip, stall, own;
+};
+
+static void serve(struct made *m, uint32_t number, enum mix mix, const struct client *c)
+{
+	struct flow_socket socket = {.socket = number + 1, .fd = 7, .family = 2, .type = 1};
+	bool is_kind = unit_random(&m->random) % 10 < 3;
+
+	REQUIRE(addr_parse_endpoint("10.0.0.1:80", &socket.local) == 0);
+	REQUIRE(addr_parse_endpoint("10.0.0.2:1", &socket.remote) == 0);
+	socket.remote.port = (uint16_t)(1000 + number);
+	(void)trace_writer_socket(m->writer, m->thread, m->now, &socket);
+	operation(m, FLOW_OP_ACCEPT, number + 1, 10, 7, 0);
+	trace_writer_call(m->writer, m->thread, m->now += 10, m->serve);
+	operation(m, FLOW_OP_READ, number + 1, c->before, 50, 0);
+	trace_writer_call(m->writer, m->thread, m->now += 10, m->recv);
+	operation(m, FLOW_OP_READ, number + 1, c->drip + 10, 50, 0);
+	trace_writer_return(m->writer, m->thread, m->now += 10);
+	for (unsigned i = 0; i < STEPS; i++) {
+		trace_writer_call(m->writer, m->thread, m->now += 10, m->step[i]);
+		m->now += (uint64_t)step_ns(m, mix, number, is_kind) + (i == 3 ? c->own : 0);
+		trace_writer_return(m->writer, m->thread, m->now += 10);
+	}
+	operation(m, FLOW_OP_WRITE, number + 1, c->stall + 10, 100, 100);
+	/* The answer is complete: what follows is up to the client. */
+	operation(m, FLOW_OP_READ, number + 1, c->rest + 10, 0, 0);
+	trace_writer_return(m->writer, m->thread, m->now += 10);
+	operation(m, FLOW_OP_CLOSE, number + 1, 10, 0, 0);
+}
+
+static struct flow_trace *make(uint64_t seed, enum mix mix, const struct client *odd)
+{
+	static const struct client usual = {.before = 1000};
+	char path[] = "/tmp/nest-unit-flow-XXXXXX";
+	struct made m = {.random = seed * 7919 + 13, .now = 1000, .writer = sample_open(path)};
+	uint32_t module = trace_writer_module(m.writer, &(struct flow_module){.path = "/bin/srv"});
+	uint32_t main_fn = trace_writer_function(m.writer, module, 16, "main");
+
+	m.serve = trace_writer_function(m.writer, module, 32, "serve");
+	m.recv = trace_writer_function(m.writer, module, 48, "receive");
+	for (unsigned i = 0; i < STEPS; i++)
+		m.step[i] = trace_writer_function(m.writer, module, 64 + i * 16, (char[]){'s', (char)('a' + i), '\0'});
+	m.thread = trace_writer_thread(m.writer, 1, 1, "srv");
+	trace_writer_call(m.writer, m.thread, m.now, main_fn);
+	operation(&m, FLOW_OP_LISTEN, 9999, 10, 0, 0);
+	for (uint32_t i = 0; i < SESSIONS; i++)
+		serve(&m, i, mix, odd && i % 20 == 17 ? odd : &usual);
+	trace_writer_return(m.writer, m.thread, m.now += 10);
+	return sample_close(m.writer, path);
+}
+
+/* The comparison without labels. */
+static struct comparison *compare(const struct flow_trace *trace, struct flow_sessions **ret_sessions)
+{
+	_cleanup_(compare_outlier_done) struct compare_outlier outlier = {};
+	_cleanup_free_ uint8_t *group_of = NULL;
+	struct why why = {};
+
+	REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, ret_sessions, &why) == 0);
+	group_of = xzalloc((*ret_sessions)->list.count + 1);
+	if (compare_find_outliers(*ret_sessions, group_of, &outlier, &why) < 0)
+		CHECK_HAS_TEXT(why.text, "no session stands out");
+	return compare_groups(*ret_sessions, group_of, &(struct compare_options){.outlier = &outlier});
+}
+
+TEST(healthy_sessions_are_not_accused)
+{
+	const char *rounds = getenv("FLOW_NULL_ROUNDS");
+	unsigned count = rounds ? (unsigned)atoi(rounds) : 40, named = 0;
+
+	for (unsigned seed = 1; seed <= count; seed++)
+		for (enum mix mix = 0; mix < MIXES; mix++) {
+			_cleanup_flow_trace_ struct flow_trace *trace = make(seed, mix, NULL);
+			_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+			_cleanup_(comparison_freep) struct comparison *c = compare(trace, &s);
+
+			if (!c->divergence.count)
+				continue;
+			named++;
+			unit_note("mix %u, seed %u: %s", mix, seed, c->answer);
+		}
+	CHECK(named * 500 <= count * MIXES);
+}
+
+TEST(time_is_found_and_told_apart_and_an_idle_client_is_no_difference)
+{
+	static const struct {
+		struct client client;
+		const char *function, *answer;
+		enum profile_time time;
+	} cases[] = {
+		{{.own = 60000000}, "sd", "bad sessions spend", PROFILE_OWN},
+		{{.drip = 3000000000}, "receive", "wait for the client to send", PROFILE_DRIP},
+		{{.stall = 3000000000}, "serve", "wait for the client to read", PROFILE_STALL},
+		{{.rest = 30000000000}, NULL, "no session stands out: 100 sessions", PROFILE_TIMES},
+		{{.before = 30000000000}, NULL, "no session stands out: 100 sessions", PROFILE_TIMES},
+	};
+
+	for (unsigned seed = 1; seed <= 5; seed++)
+		for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+			_cleanup_flow_trace_ struct flow_trace *trace = make(seed, LOGNORMAL, &cases[i].client);
+			_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+			_cleanup_(comparison_freep) struct comparison *c = compare(trace, &s);
+
+			unit_note("case %zu, seed %u: %s", i, seed, c->answer);
+			CHECK_HAS_TEXT(c->answer, cases[i].answer);
+			CHECK_EQ_UINT(c->divergence.count, cases[i].function ? 1 : 0);
+			if (!cases[i].function || !c->divergence.count)
+				continue;
+			CHECK_EQ_TEXT(c->all.items[0].function, cases[i].function);
+			CHECK_EQ_UINT(c->all.items[0].time, cases[i].time);
+			CHECK_EQ_UINT(c->group[1].sessions, 5);
+		}
+}
+
+TEST(time_without_a_cpu_is_not_the_programs)
+{
+	/* Twenty sessions of 1 ms; three of them take 40 ms more, but the thread was ready and had no CPU for 39. */
+	for (unsigned known = 0; known < 2; known++) {
+		_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		uint64_t now = 1000;
+
+		buf_add_text(&text,
+			     "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=99\n");
+		for (unsigned i = 1; i <= 20; i++) {
+			bool is_hit = i == 8 || i == 13 || i == 19;
+			uint64_t end = now + (is_hit ? 41000000 : 1000000);
+
+			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n",
+				       (unsigned long long)now, i, 1000 + i);
+			buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=99\n",
+				       (unsigned long long)now, i);
+			buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n",
+				       (unsigned long long)now + 10, (unsigned long long)now + 20, i);
+			buf_add_format(&text, "1 %llu call work\n1 %llu return\n", (unsigned long long)now + 30,
+				       (unsigned long long)end);
+			if (known)
+				buf_add_format(&text, "1 %llu delay %u\n", (unsigned long long)end + 1,
+					       is_hit ? 39900000 : 0);
+			buf_add_format(&text, "1 %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n1 %llu return\n",
+				       (unsigned long long)end + 2, i, (unsigned long long)end + 10);
+			now = end + 1000;
+		}
+		trace = sample_of_text(buf_text(&text));
+		c = compare(trace, &s);
+		unit_note("%s", c->answer);
+		CHECK_EQ_UINT(s->list.count, 20);
+		CHECK_EQ_UINT(c->divergence.count, !known);
+		if (!known)
+			CHECK_EQ_UINT(c->group[1].sessions, 3);
+	}
+}
