@@ -127,69 +127,91 @@ struct pollfd_user {
 	__u16 events, revents;
 };
 
-/* What waiting for this one of the polled descriptors would be; the largest number wins. */
-static __always_inline int rank_of(struct sock *sk, __u16 events, bool alone, __u8 *what)
+/* What waiting for a polled descriptor would be; of several descriptors the largest one wins. */
+enum poll_rank { RANK_NONE, RANK_MORE, RANK_RECEIVE, RANK_SEND, RANK_DNS, RANK_CONNECT };
+/* The lowest bits of a pointer to a socket are free for it. */
+#define RANK_BITS 7
+
+static __always_inline enum poll_rank rank_of(struct sock *sk, __u16 events, bool alone)
 {
 	__u16 proto = BPF_CORE_READ(sk, sk_protocol), lport = BPF_CORE_READ(sk, __sk_common.skc_num);
 	__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
 
-	*what = BLOCKING_RECEIVE;
 	if (proto == IPPROTO_UDP)
-		return BPF_CORE_READ(sk, __sk_common.skc_dport) == bpf_htons(PORT_DNS) ? 4 : 0;
+		return BPF_CORE_READ(sk, __sk_common.skc_dport) == bpf_htons(PORT_DNS) ? RANK_DNS : RANK_NONE;
 	if (proto != IPPROTO_TCP)
-		return 0;
-	if (state == TCP_SYN_SENT) {
-		*what = BLOCKING_CONNECT;
-		return 5;
-	}
+		return RANK_NONE;
+	if (state == TCP_SYN_SENT)
+		return RANK_CONNECT;
 	if (state != TCP_ESTABLISHED)
-		return 0;
-	if (events & POLLOUT) {
-		*what = BLOCKING_SEND;
-		return 3;
-	}
+		return RANK_NONE;
+	if (events & POLLOUT)
+		return RANK_SEND;
 	if (is_listening(lport))
-		return 0;
-	if (alone || !received_last(sk))
-		return 2;
-	*what = BLOCKING_MORE;
-	return 1;
+		return RANK_NONE;
+	return alone || !received_last(sk) ? RANK_RECEIVE : RANK_MORE;
 }
 
-static __always_inline struct sock *set_poll(struct blocking_key *key, struct task_struct *task, const void *from,
-					     __u32 count)
+static __always_inline __u8 what_of(enum poll_rank rank)
 {
-	struct sock *best = NULL;
-	__u8 what = BLOCKING_POLL;
-	int best_rank = 0;
+	switch (rank) {
+	case RANK_CONNECT:
+		return BLOCKING_CONNECT;
+	case RANK_SEND:
+		return BLOCKING_SEND;
+	case RANK_MORE:
+		return BLOCKING_MORE;
+	case RANK_NONE:
+		return BLOCKING_POLL;
+	default:
+		return BLOCKING_RECEIVE;
+	}
+}
+
+static __always_inline struct sock *polled_sock(struct task_struct *task, const struct pollfd_user *polled)
+{
+	struct file *file = polled->fd < 0 ? NULL : file_of(task, polled->fd);
+	struct sock *sk = file ? sock_of(file) : NULL;
+	__u16 family = sk ? BPF_CORE_READ(sk, __sk_common.skc_family) : 0;
+
+	return family == AF_INET || family == AF_INET6 ? sk : NULL;
+}
+
+/*
+ * Of the descriptors that the current thread polls, the socket that it waits for, and its rank in the lowest bits. A
+ * function with plain numbers is verified once, not for every state of its caller: that would take 0.1 s.
+ */
+__noinline __u64 blocking_polled(__u64 from, __u32 count)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 best = 0;
 
 	for (__u32 i = 0; i < BLOCKING_FDS && i < count; i++) {
 		struct pollfd_user polled = {};
-		struct file *file;
+		enum poll_rank rank;
 		struct sock *sk;
-		__u16 family;
-		__u8 one;
-		int rank;
 
-		if (bpf_probe_read_user(&polled, sizeof(polled), (const struct pollfd_user *)from + i) < 0 ||
-		    polled.fd < 0)
+		if (bpf_probe_read_user(&polled, sizeof(polled), (const struct pollfd_user *)from + i) < 0)
 			continue;
-		file = file_of(task, polled.fd);
-		sk = file ? sock_of(file) : NULL;
-		family = sk ? BPF_CORE_READ(sk, __sk_common.skc_family) : 0;
-		if (family != AF_INET && family != AF_INET6)
+		sk = polled_sock(task, &polled);
+		if (!sk)
 			continue;
-		rank = rank_of(sk, polled.events, count == 1, &one);
-		if (rank > best_rank) {
-			best_rank = rank;
-			best = sk;
-			what = one;
-		}
+		rank = rank_of(sk, polled.events, count == 1);
+		if (rank > (best & RANK_BITS))
+			best = (__u64)sk | rank;
 	}
-	key->what = what;
-	if (best)
-		set_socket(key, best);
 	return best;
+}
+
+static __always_inline struct sock *set_poll(struct blocking_key *key, __u64 from, __u32 count)
+{
+	__u64 best = blocking_polled(from, count);
+	struct sock *sk = (struct sock *)(best & ~(__u64)RANK_BITS);
+
+	key->what = what_of(best & RANK_BITS);
+	if (sk)
+		set_socket(key, sk);
+	return sk;
 }
 
 /* --- questions of programs that poll --- */
@@ -204,11 +226,18 @@ static __always_inline bool is_open(const struct blocking_question *q, struct tc
 	return state == TCP_ESTABLISHED && !ports && BPF_CORE_READ(tp, copied_seq) == q->copied_seq;
 }
 
-/* The last question that is still open, of a program that waits for any of its descriptors. */
-static __always_inline struct sock *open_question(struct blocking_program *program, bool *connects)
+/*
+ * The socket of the last question that is still open, of a program that waits for any of its descriptors; the lowest
+ * bit says that it connects. Verified once, as blocking_polled.
+ */
+__noinline __u64 blocking_open_question(__u32 tgid)
 {
-	__u64 newest_ns = 0, sk = 0;
+	struct blocking_program *program = bpf_map_lookup_elem(&blocking_programs, &tgid);
+	__u64 newest_ns = 0, found = 0;
 
+	if (!program)
+		return 0;
+	blocking_polling[(tgid >> 6) & 63] |= 1ULL << (tgid & 63);
 	for (int i = 0; i < BLOCKING_QUESTIONS; i++) {
 		struct blocking_question *q = &program->questions[i];
 		struct tcp_sock *tp = (struct tcp_sock *)q->sk;
@@ -223,26 +252,20 @@ static __always_inline struct sock *open_question(struct blocking_program *progr
 		}
 		if (q->asked_ns > newest_ns) {
 			newest_ns = q->asked_ns;
-			sk = q->sk;
-			*connects = state == TCP_SYN_SENT;
+			found = q->sk | (state == TCP_SYN_SENT);
 		}
 	}
-	return (struct sock *)sk;
+	return found;
 }
 
 static __always_inline struct sock *set_open_question(struct blocking_key *key, __u32 tgid)
 {
-	struct blocking_program *program = bpf_map_lookup_elem(&blocking_programs, &tgid);
-	bool connects = false;
-	struct sock *sk;
+	__u64 found = blocking_open_question(tgid);
+	struct sock *sk = (struct sock *)(found & ~1ULL);
 
-	if (!program)
-		return NULL;
-	blocking_polling[(tgid >> 6) & 63] |= 1ULL << (tgid & 63);
-	sk = open_question(program, &connects);
 	if (!sk)
 		return NULL;
-	key->what = connects ? BLOCKING_CONNECT : BLOCKING_RECEIVE;
+	key->what = found & 1 ? BLOCKING_CONNECT : BLOCKING_RECEIVE;
 	set_socket(key, sk);
 	return sk;
 }
@@ -372,41 +395,49 @@ static __always_inline void begin_wait(struct blocking_thread *thread, const str
 		change_key(thread, key);
 }
 
+/* A call with a descriptor: of a socket, or of something else. */
+static __always_inline struct sock *set_descriptor(struct blocking_thread *thread, struct task_struct *task,
+						   struct blocking_key *key, __u8 what, __u32 fd, __u32 call)
+{
+	struct file *file = file_of(task, fd);
+	struct sock *sk;
+
+	if (is_as_before(thread, file, call)) {
+		*key = thread->key;
+		return (struct sock *)thread->sk;
+	}
+	sk = file ? sock_of(file) : NULL;
+	key->what = what;
+	if (!sk || !set_socket(key, sk)) {
+		key->what = BLOCKING_OTHER;
+		thread->file = 0;
+		return NULL;
+	}
+	thread->file = (__u64)file;
+	thread->sk = (__u64)sk;
+	thread->ports = ports_of(sk);
+	return sk;
+}
+
 /* Returns whether the same call on the same descriptor would mean the same again. */
 static __always_inline bool set_what(struct blocking_thread *thread, struct task_struct *task, __u32 state,
 				     const struct pt_regs___kernel *regs, __u32 skipped)
 {
 	__u32 call = call_of(regs);
-	__u8 what = kind_of(call);
+	__u8 what = state & TASK_UNINTERRUPTIBLE ? BLOCKING_OTHER : kind_of(call);
 	struct blocking_key key = {.what = BLOCKING_OTHER};
-	struct file *file = NULL;
+	bool by_descriptor = what == BLOCKING_RECEIVE || what == BLOCKING_SEND || what == BLOCKING_CONNECT;
 	struct sock *sk = NULL;
 
 	key.tid = task->pid;
-	if (state & TASK_UNINTERRUPTIBLE)
-		what = BLOCKING_OTHER;
-	if (what == BLOCKING_RECEIVE || what == BLOCKING_SEND || what == BLOCKING_CONNECT) {
-		file = file_of(task, (__u32)first_argument(regs));
-		if (is_as_before(thread, file, call)) {
-			key = thread->key;
-			begin_wait(thread, &key, (struct sock *)thread->sk, skipped);
-			return true;
-		}
-		sk = file ? sock_of(file) : NULL;
-		key.what = what;
-		if (!sk || !set_socket(&key, sk)) {
-			key.what = BLOCKING_OTHER;
-			file = NULL;
-		} else {
-			thread->sk = (__u64)sk;
-			thread->ports = ports_of(sk);
-		}
+	if (by_descriptor) {
+		sk = set_descriptor(thread, task, &key, what, (__u32)first_argument(regs), call);
 	} else if (what == BLOCKING_LIST) {
 		/* Without descriptors it is a sleep. */
 		__u32 count = (__u32)second_argument(regs);
 
 		if (count)
-			sk = set_poll(&key, task, (const void *)first_argument(regs), count);
+			sk = set_poll(&key, first_argument(regs), count);
 		if (count && key.what == BLOCKING_POLL)
 			sk = set_open_question(&key, task->tgid);
 	} else if (what == BLOCKING_POLL) {
@@ -415,7 +446,8 @@ static __always_inline bool set_what(struct blocking_thread *thread, struct task
 	} else if (what) {
 		key.what = what;
 	}
-	thread->file = (__u64)file;
+	if (!by_descriptor)
+		thread->file = 0;
 	thread->call = (__u16)call;
 	begin_wait(thread, &key, sk, skipped);
 	return what != BLOCKING_LIST && what != BLOCKING_POLL;

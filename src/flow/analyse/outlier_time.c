@@ -379,8 +379,10 @@ static void allow(struct time_search *t, const double *own, const double *work, 
 /* Sorts the values. */
 static double quantile(double *values, size_t count)
 {
+	if (count == 0)
+		return 0;
 	qsort(values, count, sizeof(*values), by_value);
-	return count ? values[(size_t)(DELAY_QUANTILE * (double)count)] : 0;
+	return values[(size_t)(DELAY_QUANTILE * (double)count)];
 }
 
 static void know_allowance(struct time_search *t)
