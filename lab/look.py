@@ -29,7 +29,7 @@ WAYS = ("late", "past", "early")
 # penalized for reporting that.
 EARLY_DELAY = 1.5
 LATE_SECONDS = 3
-# Late looks begin this many seconds after the fault, so many seconds apart.
+# Late looks: seconds from the fault to the first one, and between two.
 LATE_FROM, LATE_TO, LATE_APART = 2.0, 20.0, 6.0
 # To start, and to print a verdict.
 LATE_SLACK = 1.5

@@ -94,7 +94,7 @@ static const char *const examples[] = {
 	"nest tables",
 	"all tables, with the number of rows",
 	"nest tables thread --where 'wait > 1s'",
-	"threads that waited for a CPU for more than 1 s",
+	"threads with a run-queue delay of more than 1 s",
 	"nest tables gap",
 	"what could not be seen, and why",
 	NULL,

@@ -35,7 +35,7 @@ RECORD_TYPE(drop_type, "drop", struct drop_record, drop_fields, "dropped packets
 
 _Static_assert((int)DROP_RX == (int)PACKET_RX && (int)DROP_TX == (int)PACKET_TX, "the same in records and events");
 
-/* Flows that are told apart. */
+/* Flows with a record of their own. */
 #define FLOWS_MAX 4096
 
 /* Reading 122,000 symbols takes 100 ms: only for drops whose reason says nothing. */

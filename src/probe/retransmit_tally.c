@@ -35,7 +35,7 @@ static const struct field retransmission_fields[] = {
 RECORD_TYPE(retransmission_type, "retransmission", struct retransmission_record, retransmission_fields,
 	    "retransmissions of a connection, by kind");
 
-/* Connections and kinds that are told apart. */
+/* Connections and kinds with a record of their own. */
 #define KEYS_MAX 4096
 
 static bool fill(struct snapshot *snapshot _unused_, const struct record *event _unused_,

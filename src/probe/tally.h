@@ -41,7 +41,7 @@ struct tally {
 	const char *const *rest; /* those of the keys beyond the cap; a subset of by */
 	const char *value;       /* NULL: count only */
 	const char *adds[EVENT_ADDS_MAX]; /* additional summed fields; only with a value */
-	uint32_t cap;                     /* keys that are told apart */
+	uint32_t cap;                     /* keys with a record of their own */
 	/* event: the event with its keys (event_shape), all else unknown. False: no record. */
 	bool (*fill)(struct snapshot *snapshot, const struct record *event, const struct tally_figures *figures,
 		     void *record);

@@ -3,7 +3,7 @@
 # Packets that a host itself drops, seen by a look of 3 s that begins after the fault: at an end host and at a router,
 # which has no socket of its own. Strangers, closed ports and broadcasts are nobody's trouble.
 # timeout: 180
-# vm: no
+# vm: 150
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 nft tc

@@ -52,7 +52,7 @@ static const struct field exchange_fields[] = {
 	FIELD(E, service_wait_base_ns, DURATION,
 	      "longest wait for that service, in the earlier window where it was "
 	      "shortest"),
-	FIELD(E, asking_share, RATIO, "samples of this run in which a request waited for a reply", .unit = "%"),
+	FIELD(E, asking_share, RATIO, "samples of this run with an outstanding request", .unit = "%"),
 	FIELD(E, quick, COUNT, "replies on it within 0.5 s in this run"),
 	FIELD(E, slow, COUNT, "replies on it after 0.5 to 5 s and 10 minimum RTTs or more in this run"),
 	FIELD(E, late, COUNT, "replies on it after 0.2 s and 10 minimum RTTs or more in this run"),

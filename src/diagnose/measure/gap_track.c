@@ -155,7 +155,7 @@ static void count_retransmissions(struct gap_conn *c, const struct tcp_record *t
 {
 	if (!in_gap && !c->recovers)
 		c->outside[0] += grown(c->total_retrans, t->total_retrans);
-	/* After a gap everything that was in flight is sent again, which takes a while. */
+	/* Retransmitting what was in flight takes a while after a gap. */
 	if (!in_gap && t->ca_state == 0)
 		c->recovers = false;
 	c->total_retrans = t->total_retrans;

@@ -30,7 +30,7 @@ struct services {
 struct service_sample {
 	uint64_t answers;   /* replies since the sample before, as segments */
 	uint64_t exchanges; /* the same as changes of direction */
-	uint64_t wait_ns;   /* how long a request has waited for a reply; 0: none waits */
+	uint64_t wait_ns;   /* age of the oldest request without a reply; 0: none */
 	uint64_t ended_ns;  /* how long one waited that no longer does; 0: none */
 };
 

@@ -23,7 +23,7 @@ struct time_line {
 #define L struct time_line
 static const struct field line_fields[] = {
 	FIELD(L, program, TEXT, "program"),        FIELD(L, share, RATIO, "share of its time", .unit = "%"),
-	FIELD(L, what, TEXT, "what it did"),       FIELD(L, on, TEXT, "whom it waited for"),
+	FIELD(L, what, TEXT, "what it did"),       FIELD(L, on, TEXT, "module the time depends on"),
 	FIELD(L, count, COUNT, "number of waits"), FIELD(L, p50_ns, DURATION, "median"),
 	FIELD(L, max_ns, DURATION, "longest"),     FIELD(L, rtt_ns, DURATION, "minimum RTT"),
 };

@@ -149,7 +149,7 @@ static __noinline void begin_state(struct exchange_state *state, const struct tc
 	state->known = 1;
 }
 
-/* The client has sent: up to now, unless it was sent again. */
+/* The client has sent, most recently now unless it is a retransmission. */
 static __always_inline void note_request(struct exchange_state *state, const struct tcp_sock *tp, __u32 sent)
 {
 	if (!state->asked_ns) {

@@ -26,7 +26,7 @@
 /* False alarm rate over all slower places, and minimum probability that a bad session is slower. */
 #define SELF_CHANCE 0.001
 #define SELF_SURE   0.75
-/* The 99 % confidence interval of the ratio of the quartiles is from so many resamples of the sessions. */
+/* Resamples of the sessions, for the 99 % confidence interval of the ratio of the quartiles. */
 #define QUARTILE  0.25
 #define RESAMPLES 400
 #define RANKS_MAX 4096

@@ -47,7 +47,7 @@ static const char *name_key(struct matcher *m, const struct flow_trace *trace, u
 {
 	buf_clear(&m->key);
 	buf_add_format(&m->key, "%s!%s", module_of(trace, fn)->name, trace->functions[fn].name);
-	/* Static functions of one name are told apart by their source file, if both traces know it. */
+	/* The source file distinguishes static functions of the same name, if both traces have it. */
 	if (m->has_files && trace->functions[fn].file)
 		buf_add_format(&m->key, " %s", file_name(trace->functions[fn].file));
 	return buf_text(&m->key);

@@ -115,7 +115,7 @@ static bool is_noise(const struct call_search *c, uint32_t place)
 
 	if (!caller || place_of(c, caller)->is_dispatcher)
 		return false;
-	/* A clock that is read again, a log that is flushed: others call it, too. */
+	/* Such as an extra clock read or log flush: other sessions call it, too. */
 	return (c->o->many_callers[place_of(c, caller)->fn] && c->o->height[caller] <= SMALL_HEIGHT) ||
 	       (c->o->is_shared[place_of(c, place)->fn] && c->o->height[place] <= TOOL_HEIGHT) ||
 	       is_fickle(c, caller, place);

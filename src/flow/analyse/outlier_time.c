@@ -21,7 +21,7 @@
 /* Tail of the excesses, if the time without a CPU is known and taken off, and if it is not. */
 #define TAIL       1.0
 #define TAIL_NOISY 0.7
-/* The tail is estimated from so many excesses, at least and at most, and what of the estimate is used. */
+/* The tail is estimated from this number of excesses, at least and at most; what of the estimate is used. */
 #define TAIL_LEAST   10
 #define TAIL_SAMPLES 30
 #define TAIL_REDUCED 0.75
@@ -286,7 +286,7 @@ static bool begins_take_longer(const struct outliers *o, const struct outlier_se
 	       outlier_set_common(few, &o->begins) * 2 > o->begins.count;
 }
 
-/* Probability that so many of the interruptions that also hit other places hit this one. */
+/* Probability that this number of the interruptions that also hit other places hit this one. */
 static double chance_of_losses(const struct time_search *t, uint32_t place, const struct outlier_set *few, double least)
 {
 	const struct outliers *o = t->o;
