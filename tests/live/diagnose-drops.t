@@ -9,55 +9,6 @@ require_root
 require_cmd python3 nft tc
 grep -aq SKB_DROP_REASON_NETFILTER_DROP /sys/kernel/btf/vmlinux || skip_all 'this kernel gives no drop reasons'
 
-cat >"$room/load.py" <<'END'
-import socket, sys, time
-role, address, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
-family = socket.AF_INET6 if ":" in address else socket.AF_INET
-if role == "sink":
-    s = socket.create_server((address, port), family=family)
-    print("ready", flush=True)
-    c, _ = s.accept()
-    while c.recv(65536):
-        pass
-elif role == "source":
-    s = socket.create_connection((address, port))
-    print("ready", flush=True)
-    while True:
-        s.sendall(b"x" * 4000)
-        time.sleep(0.002)
-elif role == "echo":
-    s = socket.socket(family, socket.SOCK_DGRAM)
-    s.bind((address, port))
-    print("ready", flush=True)
-    while True:
-        s.sendto(*s.recvfrom(2000))
-elif role == "ask":
-    s = socket.socket(family, socket.SOCK_DGRAM)
-    s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
-    print("ready", flush=True)
-    while True:
-        try:
-            s.sendto(b"x" * 100, (address, port))
-        except OSError:
-            pass
-        time.sleep(0.2)
-elif role == "scan":
-    print("ready", flush=True)
-    while True:
-        for p in range(port, port + 20):
-            s = socket.socket()
-            s.setblocking(False)
-            s.connect_ex((address, p))
-            time.sleep(0.03)
-else:
-    print("ready", flush=True)
-    while True:
-        try:
-            socket.create_connection((address, port), 2)
-        except OSError:
-            time.sleep(0.4)
-END
-
 # network N: client, router and server, joined by links; $c $r $s by number, addresses 10.94.N.2 and 10.94.N.66.
 declare -A c r s
 network() {
@@ -77,7 +28,7 @@ network() {
 # load NAMESPACE ROLE ADDRESS PORT: in the background, ready.
 load() {
 	nsenter --net="/run/netns/$1" -- \
-		python3 "$room/load.py" "$2" "$3" "$4" >"$room/$2-$3-$4" 2>/dev/null </dev/null &
+		python3 "$(dirname "$0")/late-load.py" "$2" "$3" "$4" >"$room/$2-$3-$4" 2>/dev/null </dev/null &
 	note_process "$!"
 	wait_for 20 grep -q ready "$room/$2-$3-$4" || { diag "$2 on port $4 does not start"; exit 1; }
 }
@@ -93,16 +44,16 @@ for n in 2 5 6; do
 done
 # 1: a forward rule and attempts. 2: a rule that takes one of fifty.
 ns_drop "${r[1]}" forward 'tcp dport 80 counter'
-load "${c[1]}" knock 10.94.1.66 80
+load "${c[1]}" connect 10.94.1.66 80
 ns_drop "${r[2]}" forward 'tcp dport 5000 numgen random mod 50 < 1'
 # 3: a blackhole. 4: the source would be answered elsewhere.
 ip -n "${r[3]}" route add blackhole 10.94.203.0/24
-load "${c[3]}" knock 10.94.203.3 80
+load "${c[3]}" connect 10.94.203.3 80
 # The filter also refuses to answer ARP.
 ns_quiet "${c[4]}" "${client_dev[4]}" 10.94.4.1 "${r[4]}"
 in_ns "${r[4]}" sh -c 'for f in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 1 >$f; done'
 ip -n "${r[4]}" route add 10.94.4.2/32 dev "${server_dev[4]}"
-load "${c[4]}" knock 10.94.4.66 80
+load "${c[4]}" connect 10.94.4.66 80
 # 5: a queue that is too short. 6: an input rule, a connection.
 tc -n "${r[5]}" qdisc add dev "${server_dev[5]}" root tbf rate 4mbit burst 5kb limit 15kb
 ns_drop "${s[6]}" input 'tcp dport 5000'
@@ -116,7 +67,7 @@ ns_drop "${s[8]}" input 'tcp dport 20-80'
 load "${c[8]}" scan 10.94.8.66 20
 # 9: a closed port, and a broadcast that the firewall takes.
 ns_drop "${s[9]}" input 'udp dport 137'
-load "${c[9]}" knock 10.94.9.66 99
+load "${c[9]}" connect 10.94.9.66 99
 load "${r[9]}" ask 10.94.9.127 137
 
 sleep 1.5

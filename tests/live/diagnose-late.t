@@ -7,43 +7,6 @@
 require_root
 require_cmd python3 nft
 
-cat >"$room/load.py" <<'END'
-import socket, sys, time
-role, address, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
-if role == "sink":
-    s = socket.create_server((address, port))
-    print("ready", flush=True)
-    c, _ = s.accept()
-    while c.recv(65536):
-        pass
-elif role == "source":
-    s = socket.create_connection((address, port))
-    print("ready", flush=True)
-    while True:
-        s.sendall(b"x" * 5000)
-        time.sleep(0.005)
-elif role == "server":
-    s = socket.create_server((address, port))
-    print("ready", flush=True)
-    clients = [s.accept()[0] for i in range(3)]
-    while True:
-        time.sleep(0.01)  # and never looks again
-elif role == "clients":
-    clients = [socket.create_connection((address, port)) for i in range(3)]
-    for c in clients:
-        c.sendall(b"request")
-    print("ready", flush=True)
-    while clients[0].recv(100):
-        pass
-else:
-    print("ready", flush=True)
-    while True:
-        try:
-            socket.create_connection((address, port), 2)
-        except OSError:
-            time.sleep(0.2)
-END
-
 # network NAME: $here and $there, joined by a link; NAME is their third octet.
 network() {
 	ns_make here
@@ -54,7 +17,8 @@ network() {
 
 # load NAMESPACE ROLE ADDRESS PORT: in the background, ready; $bg_pid.
 load() {
-	nsenter --net="/run/netns/$1" -- python3 "$room/load.py" "$2" "$3" "$4" >"$room/$2-$4" 2>/dev/null </dev/null &
+	nsenter --net="/run/netns/$1" -- python3 "$(dirname "$0")/late-load.py" "$2" "$3" "$4" >"$room/$2-$4" \
+		2>/dev/null </dev/null &
 	bg_pid=$!
 	note_process "$bg_pid"
 	wait_for 20 grep -q ready "$room/$2-$4" || { diag "$2 on port $4 does not start"; exit 1; }
@@ -81,7 +45,7 @@ table inet f {
 	}
 }
 END
-load "${here_of[3]}" knock 10.95.3.2 5003
+load "${here_of[3]}" connect 10.95.3.2 5003
 # 4: the sender is stopped in the middle of its transfer.
 load "${there_of[4]}" sink 10.95.4.2 5004
 load "${here_of[4]}" source 10.95.4.2 5004
