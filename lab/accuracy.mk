@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# make accuracy [SEEDS=n] [ONLY=pattern] [WAYS=late,past,early] [JOBS=n] [VERDICT='command'] [ENGINE=name]: docs/lab.md
+# make accuracy [SEEDS=n] [ONLY=pattern] [WAYS=late,past,early,both] [JOBS=n] [VERDICT=command] [ENGINE=name]: see
+# docs/lab.md
 
 SEEDS ?= 1
 ONLY  ?= *

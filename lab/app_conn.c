@@ -121,8 +121,13 @@ void conn_after(struct conn *conn, uint64_t ns)
 	loop_remove(conn->app->loop, conn->timer);
 	conn->timer = NULL;
 	r = loop_add_timer(conn->app->loop, ns, 0, conn_handle_timer, conn, &conn->timer);
-	if (r < 0)
+	/* Out of descriptors: only this connection ends, and through the loop, because callers still use it. */
+	if (r == -EMFILE && conn->fd >= 0) {
+		app_count_error(conn->app, EMFILE);
+		shutdown(conn->fd, SHUT_RDWR);
+	} else if (r < 0) {
 		loop_stop(conn->app->loop, r);
+	}
 }
 
 void conn_finish(struct conn *conn)

@@ -13,9 +13,9 @@ lab: $(BUILD)/lab/relay $(BUILD)/lab/app
 $(BUILD)/lab/relay: $(LAB_RELAY) $(BASE_OBJS)
 	$(call say,LINK)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BASE_LIBS)
 
 $(BUILD)/lab/app: $(LAB_APP) $(BASE_OBJS)
 	$(call say,LINK)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -pthread -o $@ $^ -lm
+	$(Q)$(CC) $(LDFLAGS) -pthread -o $@ $^ $(BASE_LIBS)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A look: one run of the diagnosis; when it begins and what it prints.
 
-There are three ways of looking, each in runs of its own, because looks at the
+There are four ways of looking, each in runs of its own, because looks at the
 same time would disturb each other and a recorder would be a past for all:
 
     early   one look from before the fault to the end; each window is scored
     late    looks of 3 s that begin after the fault; the last verdict is scored
     past    the same looks, with a recorder running since before the fault
+    both    recorders at both ends; afterwards one look at both recordings,
+            each window is scored
 """
 
 import json
@@ -24,7 +26,12 @@ BUILD = os.path.join(os.path.dirname(HERE),
 NEST = os.path.join(BUILD, "nest")
 DEFAULT_VERDICT = NEST + " diagnose --json -d {seconds}"
 RECORDER = NEST + " record -o {past} --age 2m"
-WAYS = ("late", "past", "early")
+RECORDER_BOTH = NEST + " record -o {recording}"
+WAYS = ("late", "past", "early", "both")
+# Without --ways: a way that replays recordings measures another command.
+DEFAULT_WAYS = WAYS[:3]
+# Ways of which each window is scored.
+WINDOWED = ("early", "both")
 # Slow start overshoots for a second; a diagnosis that starts earlier would be
 # penalized for reporting that.
 EARLY_DELAY = 1.5
@@ -58,7 +65,7 @@ def late_moments(plan):
 
 def schedule(plan, way):
     """(begin, seconds) of each look of a run, and the length of the run."""
-    if way == "early":
+    if way in WINDOWED:
         begin = min(EARLY_DELAY, plan.fault_at - 0.2)
         return [(begin, plan.length - EARLY_DELAY)], plan.length
     begins = [plan.fault_at + moment for moment in late_moments(plan)]
@@ -94,18 +101,22 @@ def with_past(command, way):
     """
     if way == "past":
         return command + " --past {past}"
+    if way == "both":
+        return shlex.join(without_options(command)) + \
+            " --json -f {here} -f {there}"
     return command + " --past none" if takes_past(command) else command
 
 
 class Program:
     """A program of nest; keeps the CPU time it used."""
 
-    def __init__(self, lab, name, command, words, stdout=subprocess.DEVNULL):
+    def __init__(self, lab, name, command, words, stdout=subprocess.DEVNULL,
+                 host=None):
         self.name = name
         argv = [part.format_map(words) for part in shlex.split(command)]
         self.errors = open(os.path.join(lab.out, f"{name}-stderr.txt"), "wb")
         self.process = lab.network.spawn(
-            lab.plan.scenario.nest_on, argv, stdin=subprocess.DEVNULL,
+            host or lab.plan.scenario.nest_on, argv, stdin=subprocess.DEVNULL,
             stdout=stdout, stderr=self.errors)
         self.began, self.ended = time.monotonic(), None
         self.code = self.cpu_s = None
@@ -148,7 +159,8 @@ class Look(Program):
         name = f"look-{number}"
         words = {"seconds": f"{max(1, round(seconds))}", "look": name,
                  "truth": os.path.join(lab.out, "truth.json"),
-                 "out": os.path.abspath(lab.out), "past": past_path(lab)}
+                 "out": os.path.abspath(lab.out), "past": past_path(lab),
+                 "here": end_path(lab, "here"), "there": end_path(lab, "there")}
         super().__init__(lab, name, command, words, subprocess.PIPE)
         self.file = open(os.path.join(lab.out, f"{name}.jsonl"), "w")
         self.thread = threading.Thread(target=self._read, daemon=True)
@@ -161,9 +173,14 @@ class Look(Program):
                 line = json.loads(raw)
             except ValueError:
                 line = {"garbage": raw.decode("utf-8", "replace")[:200]}
-            self.file.write(json.dumps({"arrived_ns": now, "said": line}) + "\n")
+            self.file.write(json.dumps({"arrived_ns": self.arrival(line, now),
+                                        "said": line}) + "\n")
             self.file.flush()
         self.ended = time.monotonic()
+
+    def arrival(self, line, now):
+        """When a line was printed, on CLOCK_MONOTONIC."""
+        return now
 
     def finish(self, grace):
         super().finish(grace)
@@ -171,15 +188,28 @@ class Look(Program):
         self.file.close()
 
 
-class Recorder(Program):
-    """The past of the host: a recording with a moving window."""
+class Replay(Look):
+    """A look at recordings: a line belongs to the end of its window."""
 
-    def __init__(self, lab):
-        super().__init__(lab, "recorder", RECORDER, {"past": past_path(lab)})
+    def arrival(self, line, now):
+        offset = time.time_ns() - time.monotonic_ns()
+        try:
+            return line["start_ns"] + line["window_ms"] * 1000000 - offset
+        except (KeyError, TypeError):
+            return now
+
+
+class Recorder(Program):
+    """A recording of one host: its past, or one of two ends."""
+
+    def __init__(self, lab, name="recorder", command=RECORDER, words=None,
+                 host=None):
+        super().__init__(lab, name, command, words or {"past": past_path(lab)},
+                         host=host)
         self.failed = None
 
     def finish(self, grace=3):
-        """It should run until it is told to end."""
+        """It should run until it is ended."""
         if self.exited(0):
             self.failed = f"the recorder exited with {self.code}"
         else:
@@ -188,6 +218,19 @@ class Recorder(Program):
 
     def record(self):
         return {**super().record(), "failed": self.failed}
+
+
+def end_recorders(lab):
+    """Recorders where nest looks and at the other end, which is B or A."""
+    here = lab.plan.scenario.nest_on
+    ends = {"here": here, "there": "A" if here == "B" else "B"}
+    return [Recorder(lab, f"recorder-{end}", RECORDER_BOTH,
+                     {"recording": end_path(lab, end)}, host)
+            for end, host in ends.items()]
+
+
+def end_path(lab, end):
+    return os.path.join(os.path.abspath(lab.out), f"{end}.nest")
 
 
 def past_path(lab):

@@ -3,6 +3,7 @@
 
 import html
 
+from look import WINDOWED
 from report import (EARLY_MISSES, GROUP_COLUMNS, SCENARIO_COLUMNS, UNITS,
                     WAY_TITLES, any_of, bite_text, decimal, group_rows,
                     matrix_order, miss_rows,
@@ -267,7 +268,7 @@ def misses(way, figures):
     if not figures["misses"]:
         return ""
     heads, *rows = miss_rows(way, figures,
-                             EARLY_MISSES if way == "early" else None)
+                             EARLY_MISSES if way in WINDOWED else None)
     return f"<h2>Misses: {esc(WAY_TITLES[way])}</h2>" + text_table(heads, rows)
 
 
@@ -292,7 +293,8 @@ HEADLINES = {
     "late": "A look of 3 s that begins after the fault, without a past",
     "past": "A look of 3 s that begins after the fault, with a recording of the "
             "time before",
-    "early": "A look that began before the fault, window by window"}
+    "early": "A look that began before the fault, window by window",
+    "both": "Recordings of both ends, from before the fault, window by window"}
 
 
 def render(result):

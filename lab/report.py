@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Scoring results as text for a terminal, late looks first."""
 
+from look import WINDOWED
 from vocabulary import LAYERS
 
 KIND_ORDER = ("fault", "extra", "compound", "paper", "healthy")
@@ -57,9 +58,12 @@ def layout(rows, left=1):
 
 
 # What is scored in each way, and how it is called.
-WAY_TITLES = {"late": "late", "past": "late with a past", "early": "early"}
-WAY_HEADS = {"late": "late:", "past": "past:", "early": "early:"}
-UNITS = {"late": "looks", "past": "looks", "early": "windows"}
+WAY_TITLES = {"late": "late", "past": "late with a past", "early": "early",
+              "both": "both ends"}
+WAY_HEADS = {"late": "late:", "past": "past:", "early": "early:",
+             "both": "both:"}
+UNITS = {"late": "looks", "past": "looks", "early": "windows",
+         "both": "windows"}
 
 
 def rows_of(result):
@@ -173,7 +177,7 @@ SUMMARY = (
      f"{decimal(total['mean_set_size'], 2)}"),
     ("healthy, alarmed (FPR)", lambda total: interval(total["fpr"])),
     ("healthy kinds", lambda total: str(total["healthy_kinds"])),
-    ("false alarms per healthy hour", alarms_text, ("early",)),
+    ("false alarms per healthy hour", alarms_text, ("early", "both")),
     ("alarms while recovering", lambda total:
      interval(total["recovery_alarms"])),
     ("outside of the impact, not scored", lambda total: str(total["outside"])),
@@ -245,11 +249,11 @@ def place_text(place):
 def miss_rows(way, figures, limit):
     """A table of the misses of a way, the most frequent first."""
     yield ["id", "right answer", "miss", "said", UNITS[way]] + (
-        ["seed.look (seconds after the fault)"] if way != "early" else [])
+        ["seed.look (seconds after the fault)"] if way not in WINDOWED else [])
     for one in figures["misses"][:limit]:
         row = [one["scenario"], right_answer(figures["scenarios"][
             one["scenario"]]), one["what"], one["said"], str(one["windows"])]
-        if way != "early":
+        if way not in WINDOWED:
             places = [place_text(place) for place in one["where"][:6]]
             more = len(one["where"]) - len(places)
             row.append(", ".join(places) + (f", {more} more" if more else ""))
@@ -282,7 +286,7 @@ def parts_of(result):
     for way, figures in ways.items():
         if figures["misses"]:
             yield (f"Misses: {WAY_TITLES[way]}", layout(list(miss_rows(
-                way, figures, EARLY_MISSES if way == "early" else None)), 6))
+                way, figures, EARLY_MISSES if way in WINDOWED else None)), 6))
     if unscored(result):
         yield "Not scored", unscored(result)
 

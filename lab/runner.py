@@ -312,16 +312,26 @@ class Lab:
         self.write_truth()
         if command and way == "past":
             self.recorder = look.Recorder(self)
-        for moment, action in sorted(self.actions(command, looks),
+        ends = look.end_recorders(self) if command and way == "both" else []
+        live = [] if way == "both" else looks
+        for moment, action in sorted(self.actions(command, live),
                                      key=lambda one: one[0]):
             sleep_until(self.begin + moment)
             action()
         sleep_until(self.begin + length)
         end = time.monotonic()
         self.waits.append(self.cpu_waits())
-        for program in self.looks + [self.recorder] * bool(self.recorder):
+        for program in self.looks + [self.recorder] * bool(self.recorder) \
+                + ends:
             program.finish(3)
+        if ends:
+            self.replay(command)
         return self.write_truth(end)
+
+    def replay(self, command):
+        """The look at what both ends recorded."""
+        self.looks.append(look.Replay(self, 1, command, 0))
+        self.looks[0].finish(60)
 
     def actions(self, command, looks):
         """(time, what to do) of the whole run, relative to the start."""

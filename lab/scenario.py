@@ -112,6 +112,11 @@ class Scenario:
     def alone(self):
         return self.data["alone"] or self.data["exclusive"]
 
+    @property
+    def is_reserve(self):
+        """Nobody runs a reserve by chance: it has to be named."""
+        return self.data["set"] == "reserve"
+
 
 DEFAULTS = {"relay_link": None, "relay": None, "offloads": False,
             "exclusive": False, "alone": False, "warmup": 4.8, "length": 9.2,

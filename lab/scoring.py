@@ -16,7 +16,7 @@ import math
 import os
 import re
 
-from look import WAYS
+from look import DEFAULT_WAYS, WAYS, WINDOWED
 from vocabulary import LAYER_OF
 
 DEFAULT_THRESHOLD = 0.5
@@ -152,13 +152,13 @@ def read_run(path, threshold=DEFAULT_THRESHOLD, suffix=""):
     run = Run(path, truth, [])
     for number, taken in enumerate(truth["looks"], 1):
         windows = read_look(run, taken["name"] + suffix, threshold)
-        if run.way != "early":
+        if run.way not in WINDOWED:
             windows = [last_verdict(taken, windows)]
         run.windows += [dataclasses.replace(window, look=number)
                         for window in windows]
     if truth.get("impact"):
         for window in run.windows:
-            window.label = label(run, window) if run.way == "early" \
+            window.label = label(run, window) if run.way in WINDOWED \
                 else label_late(run, window)
     return run
 
@@ -327,7 +327,7 @@ SILENCE = Judgement("impact", False, False, False, "nothing", "nothing", 0, 0,
 def judge_run(run):
     """All scores of a valid run, including misses."""
     judged = [judge(run, window) for window in run.windows]
-    if run.is_fault and run.way == "early":
+    if run.is_fault and run.way in WINDOWED:
         judged += [SILENCE] * silent_seconds(run)
     return judged
 
@@ -344,7 +344,7 @@ def right_after(run):
     beginning of each look."""
     if not run.is_fault:
         return []
-    if run.way == "early":
+    if run.way in WINDOWED:
         return [window.arrived - run.fault_at for window in run.windows
                 if window.end > run.fault_at and is_named(run, window)][:1]
     return [window.arrived - window.begin for window in run.windows
@@ -588,7 +588,7 @@ def score(runs, not_measured=None):
             for way in WAYS if any(run.way == way for run in runs)}
     return {"schema": "nest.lab.accuracy/2", "ways": ways,
             "not_measured": {way: (not_measured or {}).get(way, "no runs")
-                             for way in WAYS if way not in ways}}
+                             for way in DEFAULT_WAYS if way not in ways}}
 
 
 def bite_of(group):

@@ -9,11 +9,12 @@ from faults import fault
 NUMBER = itertools.count()
 
 
-def add_table(lab, on, hook, rules, family="ip"):
+def add_table(lab, on, hook, rules, family="ip", chain="filter",
+              priority="-5"):
     """One private table, loaded atomically; returns the undo function."""
     name = f"fault{next(NUMBER)}"
     text = (f"table {family} {name} {{\n chain c {{\n"
-            f"  type filter hook {hook} priority -5; policy accept;\n"
+            f"  type {chain} hook {hook} priority {priority}; policy accept;\n"
             + "".join(f"  {rule}\n" for rule in rules) + " }\n}\n")
     lab.network.inside(on, ["nft", "-f", "-"], text)
     return lambda: lab.network.inside(on, ["nft", "delete", "table", family,
@@ -28,6 +29,12 @@ def nft(lab, *, on, hook, rules, family="ip"):
     hook = 'ingress device "eth0"'.
     """
     return add_table(lab, on, hook, rules, family)
+
+
+@fault
+def nft_nat(lab, *, on, hook, rules, family="ip"):
+    """Translation rules that come before those of the topology."""
+    return add_table(lab, on, hook, rules, family, "nat", "90")
 
 
 @fault

@@ -57,9 +57,10 @@ def route(lab, *, on, change, back=None):
 
 
 @fault
-def ip(lab, *, on, lines):
-    """`ip` commands, one per line, for additional devices."""
+def ip(lab, *, on, lines, back=None):
+    """`ip` commands, one per line, and optionally their undo."""
     lab.network.ip(on, *lines)
+    return (lambda: lab.network.ip(on, *back)) if back else None
 
 
 @fault

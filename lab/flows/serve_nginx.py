@@ -112,7 +112,8 @@ def error(place, _r):
 
 
 @fault('nginx nginx-workers', 'error', 'ngx_http_static_handler ngx_http_special_response_handler '
-       'ngx_http_send_special_response ngx_http_discard_request_body', name='error-quick', labelled_only=True,
+       'ngx_http_send_special_response ngx_http_discard_request_body ngx_http_discard_request_body_filter',
+       name='error-quick', labelled_only=True,
        usual=lambda place, r: Session([place.speaks.post(1)]))
 def not_allowed(place, _r):
     return Session([place.speaks.ask('/index.html', body='b')], bad=True)

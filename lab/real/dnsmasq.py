@@ -5,10 +5,11 @@ from real import path_of, server
 
 
 @server("dnsmasq")
-def dnsmasq(room, *, port, domain, address):
+def dnsmasq(room, *, port, domain, address, address6=None):
     # Keep its user: a change of credentials clears the parent death signal
     # that ends it with the lab.
     return [path_of("dnsmasq"), "--keep-in-foreground", "--conf-file=/dev/null",
             "--pid-file", "--user=root", "--no-resolv", "--no-hosts",
             "--no-poll", "--bind-interfaces", "--port", port,
-            f"--address=/{domain}/{address}"]
+            *(f"--address=/{domain}/{one}" for one in (address, address6)
+              if one)]

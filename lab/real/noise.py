@@ -10,6 +10,7 @@ import time
 from real import meter as meters, metered, path_of
 
 ROUTER_ADVERTISEMENT = 134
+RST, ACK = 0x04, 0x10
 
 
 def every(rate):
@@ -49,6 +50,55 @@ def scan(meter, room, *, host, first="1", last="1000", rate="50", wait="0.2"):
                 select.select([], [attempt], [], float(wait))
         meter.op()
         port = port + 1 if port < int(last) else int(first)
+
+
+@metered("python3", name="sweep")
+def sweep(meter, room, *, prefix, first="100", last="250", port="33434",
+          rate="20"):
+    """Datagrams to one address after another; the last part is counted up.
+
+    The prefix ends with a dot or a colon: 10.77.2. or fd77:2::
+    """
+    family = socket.AF_INET6 if ":" in prefix else socket.AF_INET
+    out = socket.socket(family, socket.SOCK_DGRAM)
+    meter.ready()
+    host = int(first)
+    for _ in every(rate):
+        out.sendto(bytes(40), (f"{prefix}{host}", int(port)))
+        meter.op()
+        host = host + 1 if host < int(last) else int(first)
+
+
+def checksum(data):
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return 0xffff - total
+
+
+def bare_segment(source, host, ports, sequence, flags):
+    """A TCP header without options or data."""
+    def header(value):
+        return struct.pack("!HHIIBBHHH", *ports, sequence, sequence, 0x50,
+                           flags, 1024, value, 0)
+    pseudo = (socket.inet_aton(source) + socket.inet_aton(host)
+              + struct.pack("!HH", socket.IPPROTO_TCP, 20))
+    return header(checksum(pseudo + header(0)))
+
+
+@metered("python3", name="strays")
+def strays(meter, room, *, source, host, port, rate="20"):
+    """ACK and RST segments of connections that do not exist, in turn."""
+    out = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP)
+    meter.ready()
+    sent = 0
+    for _ in every(rate):
+        flags = ACK if sent % 2 else ACK | RST
+        ports = (20000 + sent % 20000, int(port))
+        out.sendto(bare_segment(source, host, ports, sent * 7919, flags),
+                   (host, 0))
+        meter.op()
+        sent += 1
 
 
 @metered("python3", name="announce")

@@ -12,7 +12,7 @@ CLONE_NEWNS = 0x00020000
 RESOLV_CONF = "/etc/resolv.conf"
 
 
-def use_resolver(address):
+def use_resolver(addresses):
     """A private resolv.conf for this process and its children.
 
     Also hides /run: name service daemons of the host listen there and would
@@ -24,7 +24,8 @@ def use_resolver(address):
                   ("-t", "tmpfs", "nestlab", "/run")):
         subprocess.run(["mount", *words], check=True)
     with open("/run/resolv.conf", "w") as file:
-        file.write(f"nameserver {address}\n")
+        file.writelines(f"nameserver {address}\n"
+                        for address in addresses.split(","))
     target = os.path.realpath(RESOLV_CONF)
     if target.startswith("/run/"):
         os.makedirs(os.path.dirname(target), exist_ok=True)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A web server with a single worker: requests wait for the one before them.
+
+GET /slow occupies the worker for a while, every other path is answered at
+once. Each response closes its connection.
+"""
+
+import os
+import socket
+import sys
+import time
+
+from real import server
+
+PATIENCE = 5.0
+
+
+@server("python3", name="serial")
+def serial(room, *, port, resp="2000", slow_ms="1000"):
+    command = ("import sys; sys.path.insert(0, sys.argv[1]); "
+               "from real.serial import serve; serve(*sys.argv[2:])")
+    return [sys.executable, "-c", command,
+            os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+            port, resp, slow_ms]
+
+
+def serve(port, resp, slow_ms):
+    """The server process: one connection at a time, for ever."""
+    listener = socket.create_server(("", int(port)), backlog=128)
+    body = bytes(int(resp))
+    head = (f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n"
+            "Connection: close\r\n\r\n").encode()
+    while True:
+        client, _ = listener.accept()
+        with client:
+            client.settimeout(PATIENCE)
+            try:
+                answer(client, head + body, float(slow_ms) / 1000)
+            except OSError:
+                continue
+
+
+def answer(client, response, slow_s):
+    request = client.recv(4096)
+    if request.startswith(b"GET /slow"):
+        time.sleep(slow_s)
+    client.sendall(response)
+    # Close after the client: a reset would cut the response.
+    client.shutdown(socket.SHUT_WR)
+    client.recv(1)
