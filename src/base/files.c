@@ -18,7 +18,7 @@ int files_write(const char *dir, const char *name, const struct buf *content, st
 		buf_add(&out.pending, content->data, content->len);
 		r = out_done(&out);
 	}
-	return r < 0 ? why_set(why, r, "cannot write %s: %s", path, strerror(-r)) : 0;
+	return r < 0 ? why_set(why, r, "cannot write %s: %s", path, new_file_error(r)) : 0;
 }
 
 int files_make_dirs(const char *path, struct why *why)

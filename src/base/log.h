@@ -16,6 +16,8 @@ enum log_level { LOG_LEVEL_QUIET, LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INF
 void log_set_level(enum log_level level);
 /* Whether the level is enabled: check before formatting an expensive message. */
 bool log_speaks(enum log_level level);
+/* Messages go to this function instead of stderr, while a screen is shown; NULL: to stderr again. */
+void log_divert(void (*take)(void *context, const char *message), void *context);
 void log_write(enum log_level level, const char *format, ...) _printf_(2, 3);
 
 #define log_error(...)  log_write(LOG_LEVEL_ERROR, __VA_ARGS__)

@@ -15,6 +15,8 @@ static void flatten(const struct option_spec *table, size_t offset, struct flat 
 		struct option_spec copy = *spec;
 
 		copy.offset += offset;
+		if (copy.second)
+			copy.second += offset;
 		if (spec->kind == OPT_GROUP)
 			flatten(spec->group, copy.offset, flat);
 		else
@@ -117,8 +119,25 @@ static int set_seconds(const char *text, uint64_t *member)
 	return r == 0 && *member == 0 ? -ERANGE : r;
 }
 
-static int set_value(const struct option_spec *spec, const char *text, void *member)
+/* A third value has no place. */
+static int set_text(const struct option_spec *spec, const char *text, void *config)
 {
+	const char **first = (const char **)((char *)config + spec->offset);
+	const char **second = (const char **)((char *)config + spec->second);
+
+	if (!spec->second || !*first)
+		*first = text;
+	else if (*second)
+		return -E2BIG;
+	else
+		*second = text;
+	return 0;
+}
+
+static int set_value(const struct option_spec *spec, const char *text, void *config)
+{
+	void *member = (char *)config + spec->offset;
+
 	switch (spec->kind) {
 	case OPT_FLAG:
 		*(bool *)member = true;
@@ -134,8 +153,7 @@ static int set_value(const struct option_spec *spec, const char *text, void *mem
 	case OPT_SIZE:
 		return parse_size_bytes(text, member);
 	case OPT_TEXT:
-		*(const char **)member = text;
-		return 0;
+		return set_text(spec, text, config);
 	case OPT_TEXTS:
 		text_list_add(member, text, strlen(text));
 		return 0;
@@ -200,7 +218,7 @@ static int take_value(const struct option_spec *spec, const char *text, void *co
 	char title[64];
 	int r;
 
-	r = set_value(spec, text, (char *)config + spec->offset);
+	r = set_value(spec, text, config);
 	if (r == 0)
 		return 0;
 	if (r == -E2BIG)

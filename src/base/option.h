@@ -36,6 +36,16 @@ enum option_kind {
 	OPT_GROUP,    /* another table, filling a nested struct */
 };
 
+/* What a text names, for those that name a file: what a command may open follows from it (run/command_confine.h). */
+enum option_file {
+	FILE_NONE,
+	FILE_INPUT,  /* read instead of the live host: with it, a command is a reader */
+	FILE_READ,   /* a file or directory that is read as well */
+	FILE_WRITE,  /* a file */
+	FILE_TREE,   /* a directory into which files are written */
+	FILE_SERVER, /* no file, but an address: the command connects to it */
+};
+
 struct text_list {
 	size_t count;
 	char **items;
@@ -61,7 +71,9 @@ struct option_spec {
 	uint64_t min, max; /* of OPT_UINT; max also of OPT_RATIO; max 0: no limit */
 	const char *const *choices;
 	const struct option_spec *group;
-	bool required; /* of a positional */
+	bool required;         /* of a positional */
+	size_t second;         /* of OPT_TEXT: offset of the member for a second value; 0: the last one counts */
+	enum option_file file; /* of OPT_TEXT and OPT_TEXTS */
 };
 
 /* The member must have the type of the kind. */

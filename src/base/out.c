@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
-#include <fcntl.h>
 #include <langinfo.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -24,6 +23,16 @@ static void find_size(struct out *out)
 	out->width = size.ws_col ?: columns && parse_u64(columns, 20, 10000, &value) == 0 ? (unsigned)value : 80;
 }
 
+/* A program that shows the output on a screen of its own, as nest top does, says how wide it is. */
+static void find_shown_width(struct out *out)
+{
+	const char *columns = getenv("NEST_WIDTH");
+	uint64_t value;
+
+	if (columns && out->fd <= STDERR_FILENO && parse_u64(columns, 20, 10000, &value) == 0)
+		out->width = (unsigned)value;
+}
+
 void out_init(struct out *out, int fd)
 {
 	const char *no_color = getenv("NO_COLOR");
@@ -35,27 +44,25 @@ void out_init(struct out *out, int fd)
 	out->utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	if (out->is_terminal)
 		find_size(out);
+	else
+		find_shown_width(out);
 }
 
 int out_open(struct out *out, const char *path)
 {
-	bool made;
-	int fd;
+	struct new_file file;
+	int r;
 
 	if (!path || strcmp(path, "-") == 0) {
 		out_init(out, STDOUT_FILENO);
 		return 0;
 	}
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	made = fd >= 0;
-	if (fd < 0 && errno == EEXIST)
-		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return -errno;
-	out_init(out, fd);
+	r = new_file_open(&file, path);
+	if (r < 0)
+		return r;
+	out_init(out, file.fd);
 	out->owns_fd = true;
-	out->stale = true;
-	out->made = made ? xstrdup(path) : NULL;
+	out->file = file;
 	return 0;
 }
 
@@ -68,10 +75,9 @@ void out_end_line(struct out *out)
 
 static void drop_old_content(struct out *out)
 {
-	/* Pipes and devices have none. */
-	if (out->stale && ftruncate(out->fd, 0) < 0 && errno != EINVAL && !out->error)
+	if (out->file.stale && ftruncate(out->fd, 0) < 0 && !out->error)
 		out->error = -errno;
-	out->stale = false;
+	out->file.stale = false;
 }
 
 int out_flush(struct out *out)
@@ -161,28 +167,41 @@ void out_pass(struct out *out, struct buf *text)
 	exchange(&out->pending, text);
 }
 
-int out_done(struct out *out)
+int out_publish(struct out *out)
 {
-	int r;
+	if (out->owns_fd && out->wrote && !out->error)
+		out->error = new_file_publish(&out->file);
+	return out->error;
+}
 
-	drop_old_content(out);
-	r = out_flush(out);
+static int close_out(struct out *out)
+{
+	int r = 0;
+
 	/* close may be the first call to report a full disk. */
-	if (out->owns_fd && close(out->fd) < 0 && r == 0)
-		r = -errno;
+	if (out->owns_fd)
+		r = new_file_done(&out->file);
 	out->owns_fd = false;
-	free(take_ptr(out->made));
 	buf_done(&out->pending);
 	return r;
 }
 
+int out_done(struct out *out)
+{
+	int r, closed;
+
+	drop_old_content(out);
+	r = out_flush(out);
+	if (r == 0 && out->owns_fd)
+		r = new_file_publish(&out->file);
+	closed = close_out(out);
+	return r < 0 ? r : closed;
+}
+
 void out_drop(struct out *out)
 {
-	out->stale = false;
 	buf_clear(&out->pending);
-	if (out->made && !out->wrote)
-		(void)unlink(out->made);
-	(void)out_done(out);
+	(void)close_out(out);
 }
 
 void out_add_folded(struct out *out, const char *text, size_t at, const char *prefix)

@@ -7,28 +7,33 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/new_file.h"
 
 struct out {
 	int fd;
 	bool owns_fd;
 	bool is_terminal;
-	bool color;      /* escape sequences are allowed */
-	bool utf8;       /* non-ASCII characters are allowed */
-	bool movable;    /* the cursor can be moved: output can be redrawn in place */
-	unsigned width;  /* columns of the terminal; 0: no limit */
-	unsigned height; /* lines of the terminal; 0: unknown */
-	bool wrote;      /* some output has been written */
-	bool kept;       /* lines stay in `pending` until the caller takes them */
-	bool stale;      /* the file still has its old content */
-	char *made;      /* path of a file that did not exist before; else NULL */
-	int error;       /* the first error; sticky */
+	bool color;           /* escape sequences are allowed */
+	bool utf8;            /* non-ASCII characters are allowed */
+	bool movable;         /* the cursor can be moved: output can be redrawn in place */
+	unsigned width;       /* columns of the terminal; 0: no limit */
+	unsigned height;      /* lines of the terminal; 0: unknown */
+	bool wrote;           /* some output has been written */
+	bool kept;            /* lines stay in `pending` until the caller takes them */
+	struct new_file file; /* where owns_fd */
+	int error;            /* the first error; sticky */
 	struct buf pending;
 };
 
-/* Checks the descriptor, NO_COLOR, TERM, COLUMNS and the locale. */
+/* Checks the descriptor, NO_COLOR, TERM, COLUMNS, NEST_WIDTH (columns of output that is no terminal) and the locale. */
 void out_init(struct out *out, int fd);
-/* "-" or NULL is standard output. A file keeps its content until the first write, or until out_done. */
+/*
+ * "-" or NULL is standard output. A file replaces the old one with out_done, or with out_publish if that comes first
+ * (new_file.h, also for the errors).
+ */
 int out_open(struct out *out, const char *path) _must_check_;
+/* From here on the file has its name, if something was written: for output that others follow. */
+int out_publish(struct out *out);
 void out_end_line(struct out *out);
 /* Appends whole lines from another buffer, and empties it. */
 void out_pass(struct out *out, struct buf *text);
@@ -45,9 +50,9 @@ void out_begin_screen(struct out *out);
 void out_end_screen(struct out *out);
 /* Returns the sticky error: -EPIPE when the reader is gone, -ENOSPC and so on. */
 int out_flush(struct out *out);
-/* Flushes and closes; returns the sticky error. */
+/* Flushes, publishes and closes; returns the sticky error, after which nothing is published. */
 int out_done(struct out *out);
-/* Closes without writing what is pending: an old file keeps its content, a new one is removed. */
+/* Closes without writing what is pending, and without publishing. */
 void out_drop(struct out *out);
 
 enum out_style { OUT_PLAIN, OUT_BOLD, OUT_DIM, OUT_RED, OUT_GREEN, OUT_YELLOW, OUT_CYAN };

@@ -103,6 +103,23 @@ size_t text_columns(const char *s, size_t n)
 	return columns;
 }
 
+size_t text_first_sentences(const char *text, size_t max)
+{
+	size_t taken = strlen(text);
+
+	if (taken <= max)
+		return taken;
+	taken = 0;
+	for (const char *at = text; (at = strstr(at, ". ")); at++) {
+		size_t length = (size_t)(at - text) + 1;
+
+		if (taken && length > max)
+			break;
+		taken = length;
+	}
+	return taken ? taken : strlen(text);
+}
+
 /* Number of leading characters that need no escape on any terminal. */
 static size_t plain_length(const char *s, size_t n)
 {
@@ -169,10 +186,22 @@ static void add_json_escape(struct buf *out, uint8_t c)
 	buf_add_format(out, "\\u%04x", c);
 }
 
+/* Characters that can fake what a terminal shows are valid in JSON, but need not reach one. */
+static void add_json_code(struct buf *out, const char *s, unsigned len, uint32_t code)
+{
+	if (!in_ranges(code, unsafe, ARRAY_SIZE(unsafe)))
+		buf_add(out, s, len);
+	else if (code < 0x10000)
+		buf_add_format(out, "\\u%04x", code);
+	else
+		buf_add_format(out, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+}
+
 void text_add_json(struct buf *out, const char *s, size_t n)
 {
 	while (n > 0) {
 		size_t plain = 0;
+		uint32_t code = 0;
 		unsigned len;
 
 		while (plain < n && (uint8_t)s[plain] >= 0x20 && (uint8_t)s[plain] < 0x7f && s[plain] != '"' &&
@@ -183,13 +212,13 @@ void text_add_json(struct buf *out, const char *s, size_t n)
 		n -= plain;
 		if (n == 0)
 			return;
-		len = text_decode_utf8(s, n, NULL);
+		len = text_decode_utf8(s, n, &code);
 		if (len == 0)
 			buf_add_text(out, "\\ufffd");
 		else if (len == 1)
 			add_json_escape(out, (uint8_t)*s);
 		else
-			buf_add(out, s, len);
+			add_json_code(out, s, len, code);
 		s += len ? len : 1;
 		n -= len ? len : 1;
 	}
@@ -198,9 +227,10 @@ void text_add_json(struct buf *out, const char *s, size_t n)
 void text_add_html(struct buf *out, const char *s, size_t n)
 {
 	while (n > 0) {
-		unsigned len = text_decode_utf8(s, n, NULL);
+		uint32_t code = 0;
+		unsigned len = text_decode_utf8(s, n, &code);
 
-		if (len == 0 || (len == 1 && (uint8_t)*s < 0x20 && *s != '\n' && *s != '\t') || *s == 0x7f) {
+		if (len == 0 || (*s != '\n' && *s != '\t' && in_ranges(code, unsafe, ARRAY_SIZE(unsafe)))) {
 			buf_add_text(out, REPLACEMENT);
 			len = max_of(len, 1u);
 		} else if (*s == '&') {
@@ -222,9 +252,14 @@ void text_add_html(struct buf *out, const char *s, size_t n)
 }
 
 /* CSV also reaches terminals. Newlines and tabs are part of the format. */
-static bool is_csv_control(char c)
+static void add_csv_code(struct buf *out, const char *s, unsigned len, uint32_t code)
 {
-	return ((uint8_t)c < 0x20 && !memchr("\t\r\n", c, 3)) || c == 0x7f;
+	bool is_space = len == 1 && memchr("\t\r\n", *s, 3);
+
+	if (len == 0 || (!is_space && in_ranges(code, unsafe, ARRAY_SIZE(unsafe))))
+		buf_add_text(out, REPLACEMENT);
+	else
+		buf_add(out, s, len);
 }
 
 void text_add_csv(struct buf *out, const char *s, size_t n)
@@ -238,16 +273,53 @@ void text_add_csv(struct buf *out, const char *s, size_t n)
 		buf_add_char(out, '"');
 	if (formula)
 		buf_add_char(out, '\'');
-	for (size_t i = 0; i < n; i++) {
-		if (s[i] == '"')
+	while (n > 0) {
+		uint32_t code = 0;
+		unsigned len = text_decode_utf8(s, n, &code), step = max_of(len, 1u);
+
+		if (*s == '"')
 			buf_add_char(out, '"');
-		if (is_csv_control(s[i]))
-			buf_add_text(out, REPLACEMENT);
-		else
-			buf_add_char(out, s[i]);
+		add_csv_code(out, s, len, code);
+		s += step;
+		n -= step;
 	}
 	if (quote)
 		buf_add_char(out, '"');
+}
+
+/* Unsafe characters and those of `own` are replaced, one for one. */
+static void add_replaced(struct buf *out, const char *s, size_t n, const char *own, char by)
+{
+	while (n > 0) {
+		uint32_t code = 0;
+		unsigned len = text_decode_utf8(s, n, &code);
+
+		if (len == 0 || in_ranges(code, unsafe, ARRAY_SIZE(unsafe)) || (len == 1 && strchr(own, *s)))
+			buf_add_char(out, by);
+		else
+			buf_add(out, s, len);
+		s += max_of(len, 1u);
+		n -= max_of(len, 1u);
+	}
+}
+
+void text_add_folded(struct buf *out, const char *s, size_t n)
+{
+	add_replaced(out, s, n, ";", '_');
+}
+
+void text_add_dot(struct buf *out, const char *s, size_t n)
+{
+	for (size_t i = 0, part; i < n; i += part) {
+		part = strcspn(s + i, "\"\\");
+		part = min_of(part, n - i);
+		add_replaced(out, s + i, part, "", ' ');
+		if (part == 0) {
+			buf_add_char(out, '\\');
+			buf_add_char(out, s[i]);
+			part = 1;
+		}
+	}
 }
 
 /* Bytes of the character at s (not the end); an invalid byte counts as one character. */

@@ -12,19 +12,27 @@ unsigned text_decode_utf8(const char *s, size_t n, uint32_t *ret_code);
 /* Width of valid UTF-8 on a terminal, in columns. */
 size_t text_columns(const char *s, size_t n);
 
+/* Length of the first sentences that are at most max bytes long together; the first one always counts. */
+size_t text_first_sentences(const char *text, size_t max);
+
 /* Control characters, invisible direction marks and invalid bytes become \xNN or \u{NNNN}; a backslash is doubled. */
 void text_add_terminal(struct buf *out, const char *s, size_t n);
 /* The same for a message, parts of which are escaped already: backslashes and newlines stay as they are. */
 void text_add_message(struct buf *out, const char *s, size_t n);
-/* The inside of a JSON string; an invalid byte becomes U+FFFD. */
+/* The inside of a JSON string; an invalid byte becomes U+FFFD, what a terminal would obey \uNNNN. */
 void text_add_json(struct buf *out, const char *s, size_t n);
-/* Text or an attribute of HTML and SVG; control characters and invalid bytes become U+FFFD. */
+/* Text or an attribute of HTML and SVG; what a terminal would obey and invalid bytes become U+FFFD. */
 void text_add_html(struct buf *out, const char *s, size_t n);
 /*
- * One RFC 4180 cell. A cell that a spreadsheet would run as a formula gets a leading apostrophe; control characters but
- * tabs and ends of lines become U+FFFD.
+ * One RFC 4180 cell. A cell that a spreadsheet would run as a formula gets a leading apostrophe; what a terminal would
+ * obey, but tabs and ends of lines, and invalid bytes become U+FFFD.
  */
 void text_add_csv(struct buf *out, const char *s, size_t n);
+
+/* A frame of a folded stack: semicolons, what a terminal would obey and invalid bytes become _. */
+void text_add_folded(struct buf *out, const char *s, size_t n);
+/* The inside of a quoted DOT string (s ends with a NUL); what a terminal would obey and invalid bytes become blanks. */
+void text_add_dot(struct buf *out, const char *s, size_t n);
 
 /* Shell-like pattern over the whole text: * any run, ? one character, \ quotes. Linear, no recursion. */
 bool text_glob_match(const char *pattern, const char *text);

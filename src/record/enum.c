@@ -90,14 +90,16 @@ int enum_value_learn(struct enum_names *names, const char *name, uint64_t max, u
 
 #define ERRNO_MAX 255
 
-/* From the C library, plus the kernel-internal restart codes, which it does not have. */
+/* From the C library, plus codes that are internal to the kernel and escape from it at times. */
 static void load_errno_names(struct enum_names *names)
 {
 	static const struct enum_name again[] = {
-		{512, "ERESTARTSYS", NULL},
-		{513, "ERESTARTNOINTR", NULL},
-		{514, "ERESTARTNOHAND", NULL},
-		{516, "ERESTART_RESTARTBLOCK", NULL},
+		{512, "ERESTARTSYS", "interrupted by a signal; restarted if its handler has SA_RESTART"},
+		{513, "ERESTARTNOINTR", "interrupted by a signal; always restarted"},
+		{514, "ERESTARTNOHAND", "interrupted by a signal; restarted if it has no handler"},
+		{516, "ERESTART_RESTARTBLOCK", "interrupted by a signal; restarted with the remaining time"},
+		{517, "EPROBE_DEFER", "the driver asks to be tried later"},
+		{524, "ENOTSUPP", "not supported by this kernel"},
 	};
 	static struct enum_name items[ERRNO_MAX + ARRAY_SIZE(again)];
 
@@ -105,7 +107,7 @@ static void load_errno_names(struct enum_names *names)
 		const char *name = strerrorname_np(i);
 
 		if (name)
-			items[names->count++] = (struct enum_name){.value = (uint64_t)i, .name = name};
+			items[names->count++] = (struct enum_name){(uint64_t)i, name, strerrordesc_np(i)};
 	}
 	memcpy(&items[names->count], again, sizeof(again));
 	names->count += ARRAY_SIZE(again);
@@ -113,3 +115,13 @@ static void load_errno_names(struct enum_names *names)
 }
 
 struct enum_names errno_names = {.load = load_errno_names};
+
+const char *enum_describe_errno(int error)
+{
+	const struct enum_names *names = enum_names_get(&errno_names);
+
+	for (size_t i = 0; i < names->count; i++)
+		if (names->items[i].value == (uint64_t)error)
+			return names->items[i].help;
+	return strerror(error);
+}

@@ -34,3 +34,5 @@ bool enum_same_word(const char *a, const char *b);
 
 /* ECONNREFUSED and so on; 0: no error. */
 extern struct enum_names errno_names;
+/* What a person reads about it, as strerror, also for codes that are internal to the kernel. */
+const char *enum_describe_errno(int error);

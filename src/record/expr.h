@@ -61,6 +61,9 @@ struct expr;
 
 /* -EINVAL and why, with a caret below the error. */
 int expr_parse(const char *text, const struct shape *shape, struct expr **ret_expr, struct why *why) _must_check_;
+/* The same; *ret_at is always written: the byte of the text at which the error is. */
+int expr_parse_at(const char *text, const struct shape *shape, struct expr **ret_expr, size_t *ret_at,
+		  struct why *why) _must_check_;
 void expr_free(struct expr *expr);
 static inline void expr_freep(struct expr **expr)
 {

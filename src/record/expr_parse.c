@@ -42,6 +42,7 @@ struct parser {
 	enum expr_op op; /* of TOKEN_OP */
 	size_t at, end;  /* its position in the text */
 	struct buf word; /* of TOKEN_WORD, TOKEN_QUOTED: the text without quotes */
+	size_t error_at;
 };
 
 /* --- errors --- */
@@ -59,6 +60,7 @@ static int fail_at(struct parser *p, size_t at, size_t end, const char *format, 
 	char sentence[256];
 	va_list args;
 
+	p->error_at = at;
 	va_start(args, format);
 	vsnprintf(sentence, sizeof(sentence), format, args);
 	va_end(args);
@@ -205,6 +207,8 @@ static int unknown_field(struct parser *p)
 	struct near near = {.word = buf_text(&p->word)};
 	struct field_ref at = {};
 
+	if (!p->why)
+		return -EINVAL;
 	if (p->token == TOKEN_END)
 		return fail_at(p, p->at, p->end, "unexpected end of the expression: expected a field");
 	if (p->token != TOKEN_WORD && p->token != TOKEN_QUOTED)
@@ -652,10 +656,18 @@ void expr_free(struct expr *expr)
 
 int expr_parse(const char *text, const struct shape *shape, struct expr **ret_expr, struct why *why)
 {
+	size_t at;
+
+	return expr_parse_at(text, shape, ret_expr, &at, why);
+}
+
+int expr_parse_at(const char *text, const struct shape *shape, struct expr **ret_expr, size_t *ret_at, struct why *why)
+{
 	_cleanup_(expr_freep) struct expr *expr = xzalloc(sizeof(*expr));
 	struct parser p = {.text = text, .shape = shape, .expr = expr, .why = why, .word = BUF_INIT(EXPR_TEXT_MAX)};
 	int r;
 
+	*ret_at = 0;
 	if (strnlen(text, EXPR_TEXT_MAX + 1) > EXPR_TEXT_MAX)
 		return why_set(why, -EINVAL, "the expression is longer than %zu bytes", EXPR_TEXT_MAX);
 	r = next(&p);
@@ -664,6 +676,7 @@ int expr_parse(const char *text, const struct shape *shape, struct expr **ret_ex
 	if (r == 0 && p.token != TOKEN_END)
 		r = fail_at(&p, p.at, p.end, "expected 'and' or 'or'");
 	buf_done(&p.word);
+	*ret_at = p.error_at;
 	if (r < 0)
 		return r;
 	*ret_expr = take_ptr(expr);

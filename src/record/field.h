@@ -63,6 +63,13 @@ enum field_store {
 	STORE_LIST,
 };
 
+/* A duration that changes while nothing happens, because it is measured from or to the time of reading. */
+enum field_moment {
+	MOMENT_NONE,
+	MOMENT_SINCE, /* the time since something: it was at that moment */
+	MOMENT_UNTIL, /* the time until something: it will be at that moment */
+};
+
 struct stack {
 	const char *const *frames;
 	uint32_t count;
@@ -92,6 +99,7 @@ struct field {
 	const char *heading;               /* where the name without unit is another field's; also a valid name */
 	struct enum_names *names;          /* of KIND_ENUM and KIND_FLAGS; of KIND_ID if some numbers have names */
 	const struct record_type *element; /* of KIND_LIST */
+	enum field_moment moment;          /* recordings store the moment, so that a row at rest is not written again */
 	bool made;   /* computed in user space from the event: no filter or grouping in the kernel */
 	bool single; /* of KIND_LIST: at most one item, written without brackets */
 };

@@ -45,17 +45,19 @@ static const char *alias_find(const struct field_alias *alias, const char *name)
 
 int shape_find(const struct shape *shape, const char *name, struct field_ref *ret_ref)
 {
-	const char *meant = alias_find(shape->aliases, name);
 	struct field_ref at = {}, loose = {};
+	const char *meant;
 
-	while (shape_next(shape, &at)) {
+	/* The usual case alone first: rules look up thousands of names. */
+	while (shape_next(shape, &at))
 		if (strcmp(at.field->name, name) == 0) {
 			*ret_ref = at;
 			return 0;
 		}
+	meant = alias_find(shape->aliases, name);
+	for (at = (struct field_ref){}; shape_next(shape, &at);)
 		if (meant ? strcmp(at.field->name, meant) == 0 : !loose.field && is_called(at.field, name))
 			loose = at;
-	}
 	if (!loose.field)
 		return -ENOENT;
 	*ret_ref = loose;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/text.h"
 #include "view/format.h"
 #include "view/part.h"
 
@@ -126,13 +127,14 @@ static void note(struct view *view, const struct record *record)
 /* Inside Graphviz quotes; \n stands for a line break. */
 static void add_quoted(struct buf *out, const char *text)
 {
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			buf_add_char(out, '\\');
-		if (*text == '\n')
-			buf_add_text(out, "\\n");
-		else
-			buf_add_char(out, *text);
+	for (;;) {
+		size_t n = strcspn(text, "\n");
+
+		text_add_dot(out, text, n);
+		if (!text[n])
+			return;
+		buf_add_text(out, "\\n");
+		text += n + 1;
 	}
 }
 

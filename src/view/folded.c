@@ -6,20 +6,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "view/folded.h"
 #include "view/part.h"
-
-void folded_add_frame(struct buf *line, const char *text, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		buf_add_char(line, text[i] == ';' || (uint8_t)text[i] < 0x20 ? '_' : text[i]);
-}
 
 void folded_add_stack(struct buf *line, const struct stack *stack, const char *mark)
 {
 	for (uint32_t i = stack->count; stack->frames && i-- > 0;) {
 		buf_add_char(line, ';');
-		folded_add_frame(line, stack->frames[i], strlen(stack->frames[i]));
+		text_add_folded(line, stack->frames[i], strlen(stack->frames[i]));
 		buf_add_text(line, mark);
 	}
 }
@@ -33,8 +28,8 @@ static void add_texts(struct buf *line, const struct view *view, const struct re
 			continue;
 		if (line->len)
 			buf_add_char(line, ';');
-		folded_add_frame(line, value.class == VALUE_TEXT ? value.text : "-",
-				 value.class == VALUE_TEXT ? value.len : 1);
+		text_add_folded(line, value.class == VALUE_TEXT ? value.text : "-",
+				value.class == VALUE_TEXT ? value.len : 1);
 	}
 }
 

@@ -5,7 +5,5 @@
 #include "base/buf.h"
 #include "record/field.h"
 
-/* Adds one frame; separators in it are replaced. */
-void folded_add_frame(struct buf *line, const char *text, size_t n);
 /* All functions, outermost first, each after a separator, with the mark ("_[k]" for kernel functions, as in perf). */
 void folded_add_stack(struct buf *line, const struct stack *stack, const char *mark);

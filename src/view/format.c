@@ -142,14 +142,17 @@ static bool ends_with(const char *name, size_t n, const char *end)
 void format_add_heading(struct buf *out, const struct field *field)
 {
 	const char *name = field->heading ?: field->name;
+	_cleanup_buf_ struct buf shown = BUF_INIT(4096);
 	size_t n = strlen(name);
 
 	if (!field->heading && ends_with(name, n, "_ns"))
 		n -= strlen("_ns");
 	else if (!field->heading && ends_with(name, n, "_bytes"))
 		n -= strlen("_bytes");
-	for (size_t i = 0; i < n; i++)
-		buf_add_char(out, (char)toupper((unsigned char)name[i]));
+	/* The name may be a column of somebody's file. */
+	text_add_terminal(&shown, name, n);
+	for (size_t i = 0; i < shown.len; i++)
+		buf_add_char(out, (char)toupper((unsigned char)shown.data[i]));
 }
 
 const char *format_kind_name(const struct field *field)

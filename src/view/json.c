@@ -134,6 +134,13 @@ void json_add_value(struct buf *out, const struct field *field, const struct val
 	}
 }
 
+/* Names of declared fields need no escape; those of a recording's columns may. */
+static void add_key(struct buf *out, const struct field *field)
+{
+	add_text(out, field->name, strlen(field->name));
+	buf_add_char(out, ':');
+}
+
 void json_add_object(struct buf *out, const struct record_type *type, const void *data)
 {
 	buf_add_char(out, '{');
@@ -141,7 +148,8 @@ void json_add_object(struct buf *out, const struct record_type *type, const void
 		const struct field *field = &type->fields[i];
 		struct value value = value_get(field, data);
 
-		buf_add_format(out, "%s\"%s\":", i ? "," : "", field->name);
+		buf_add_text(out, i ? "," : "");
+		add_key(out, field);
 		json_add_value(out, field, &value);
 	}
 	buf_add_char(out, '}');
@@ -163,11 +171,11 @@ static void begin(struct view *view)
 	struct state *state = view->state;
 
 	vec_each(&view->columns, column) {
-		struct key key = {
-			.text = xasprintf("%c\"%s\":", state->keys.count ? ',' : '{', column->ref.field->name)};
+		_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
 
-		key.len = strlen(key.text);
-		vec_push(&state->keys, key);
+		buf_add_char(&text, state->keys.count ? ',' : '{');
+		add_key(&text, column->ref.field);
+		vec_push(&state->keys, (struct key){xstrdup(buf_text(&text)), text.len});
 	}
 	view->settled = true;
 }

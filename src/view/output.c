@@ -13,7 +13,8 @@ const struct option_spec output_option_table[] = {
 	OPTION(struct output_options, json, FLAG, "json", 'j', NULL,
 	       "JSON lines: all fields, raw numbers in base units"),
 	OPTION(struct output_options, csv, FLAG, "csv", 0, NULL, "comma-separated values: all fields, raw numbers"),
-	OPTION(struct output_options, format, TEXT, "format", 0, "NAME", "output format: table, json, csv"),
+	OPTION(struct output_options, format, TEXT, "format", 0, "NAME",
+	       "output format: table, words (with explanations), json, csv, heat (histograms over time)"),
 	OPTION(struct output_options, show, NAMES, "show", 0, "FIELD,..",
 	       "show these fields as columns, in this order; help lists them"),
 	OPTION(struct output_options, where, TEXT, "where", 0, "EXPR",
@@ -22,7 +23,7 @@ const struct option_spec output_option_table[] = {
 	OPTION(struct output_options, numeric, FLAG, "numeric", 'n', NULL,
 	       "show addresses and ports as numbers (always so; for compatibility)"),
 	OPTION(struct output_options, file, TEXT, "output", 'o', "FILE",
-	       "write to this file instead of standard output"),
+	       "write to this file instead of standard output", .file = FILE_WRITE),
 	OPTION_END,
 };
 
@@ -34,7 +35,10 @@ struct output {
 	bool has_records;
 	bool on_screen; /* drawing a screen that replaces the previous one */
 	uint64_t intervals;
-	bool lent; /* to a command that may write its own text */
+	bool lent;                                                /* to a command that may write its own text */
+	void (*take)(void *context, const struct record *record); /* instead of a format */
+	void *context;
+	const struct expr *taken_where;
 	bool ended;
 };
 
@@ -143,6 +147,15 @@ static int choose_columns(const struct output_options *options, const struct sha
 	return 0;
 }
 
+static int check_columns(const struct view *view, struct why *why)
+{
+	vec_each(&view->columns, column)
+		if (view->class->needs && strcmp(column->ref.field->name, view->class->needs) == 0)
+			return 0;
+	return view->class->needs ? why_set(why, -EINVAL, "--format %s needs %s", view->class->name, view->class->lacks)
+				  : 0;
+}
+
 /* --- help --- */
 
 struct help_row {
@@ -233,6 +246,8 @@ int output_open_columns(const struct output_options *options, const struct shape
 	r = choose_class(options, &output->view.class, why);
 	if (r == 0)
 		r = choose_columns(options, &named, columns, &output->view, why);
+	if (r == 0)
+		r = check_columns(&output->view, why);
 	if (r == 0 && options->where) {
 		r = expr_parse(options->where, &named, &output->where, &reason);
 		if (r < 0)
@@ -242,7 +257,7 @@ int output_open_columns(const struct output_options *options, const struct shape
 		return r;
 	r = out_open(&output->out, options->file);
 	if (r < 0)
-		return why_set(why, -EIO, "cannot write %s: %s", options->file, strerror(-r));
+		return why_set(why, -EIO, "cannot write %s: %s", options->file, new_file_error(r));
 	output->view.out = &output->out;
 	output->view.wide = options->wide;
 	output->view.state = xzalloc(output->view.class->state_size);
@@ -252,9 +267,36 @@ int output_open_columns(const struct output_options *options, const struct shape
 	return 0;
 }
 
+static void take_record(struct view *view, const struct record *record)
+{
+	struct output *output = *(struct output **)view->state;
+
+	output->take(output->context, record);
+}
+
+static const struct view_class taker_class = {
+	.name = "taker", .all_fields = true, .state_size = sizeof(struct output *), .record = take_record};
+
+struct output *output_open_taker(const struct expr *where, void (*take)(void *context, const struct record *record),
+				 void *context)
+{
+	struct output *output = xzalloc(sizeof(*output));
+
+	output->take = take;
+	output->context = context;
+	output->taken_where = where;
+	output->view = (struct view){.class = &taker_class, .out = &output->out};
+	output->view.state = xzalloc(sizeof(struct output *));
+	*(struct output **)output->view.state = output;
+	out_init(&output->out, -1);
+	return output;
+}
+
 bool output_wants(const struct output *output, const struct record *record)
 {
-	return !output->where || expr_matches(output->where, record);
+	const struct expr *where = output->where ?: output->taken_where;
+
+	return !where || expr_matches(where, record);
 }
 
 bool output_record(struct output *output, const struct record *record)

@@ -44,6 +44,13 @@ int output_open(const struct output_options *options, const struct shape *shape,
 /* The same with the command's default columns, terminated by one without a field; NULL: as above. */
 int output_open_columns(const struct output_options *options, const struct shape *shape,
 			const struct output_column *columns, struct output **ret_output, struct why *why) _must_check_;
+/*
+ * For a caller that takes the records itself: those that match the filter (NULL: all; it stays the caller's) go to
+ * take, in order and in this thread.
+ */
+struct expr;
+struct output *output_open_taker(const struct expr *where, void (*take)(void *context, const struct record *record),
+				 void *context);
 /* For --show help and --where help, handled by output_open: lists the fields. -ECANCELED, or -EIO with a sentence. */
 int output_help(const struct shape *shape, struct why *why) _must_check_;
 /* Headings other than field names, for shape.aliases; the caller frees them. */

@@ -15,6 +15,8 @@ struct view_class {
 	const char *name;
 	const char *help;
 	bool all_fields;                  /* also hidden fields, unless --show selects columns */
+	const char *needs;                /* a column without which it shows nothing; NULL: none */
+	const char *lacks;                /* the error without it: "--format NAME needs ..." */
 	size_t state_size;                /* size of view->state, zeroed */
 	void (*begin)(struct view *view); /* only record is mandatory */
 	void (*record)(struct view *view, const struct record *record);
