@@ -186,18 +186,6 @@ enum first_process_state first_process_look(struct first_process *first)
 	return first->state;
 }
 
-void first_process_rest(struct first_process *first)
-{
-	uint64_t times;
-
-	if (first->link < 0)
-		return;
-	first->state = current_state(first, &times);
-	/* It ran once, so it will soon run again: keep watching. */
-	if (first->state != FIRST_PROCESS_UNKNOWN || times == 0)
-		end_watch(first);
-}
-
 void first_process_begin(struct first_process *first)
 {
 	list_threads(&first->begin);

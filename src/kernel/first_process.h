@@ -29,8 +29,6 @@ static inline void first_process_closep(struct first_process **first)
 
 /* The current state. */
 enum first_process_state first_process_look(struct first_process *first);
-/* Stops watching until first_process_watch, unless pid 1 has run, but not enough for a result. */
-void first_process_rest(struct first_process *first);
 /* Watches again, if there is no result yet. */
 int first_process_watch(struct first_process *first) _must_check_;
 /* CPU time of pid 1 since first_process_begin, without threads that exited since. */

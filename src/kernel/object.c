@@ -15,6 +15,7 @@
 #include "kernel/libbpf_words.h"
 #include "kernel/object.h"
 #include "kernel/slim.h"
+#include "record/enum.h"
 
 /* Sections with global variables, in search order. */
 static const char *const data_sections[] = {".rodata", ".data", ".bss"};
@@ -39,15 +40,15 @@ struct kernel_object {
 /* "cannot load x: EPERM (Operation not permitted): libbpf's reason" */
 static int fail(struct why *why, int error, const char *doing, const char *what)
 {
-	const char *name = strerrorname_np(-error);
+	const char *name = enum_name_find(&errno_names, (uint64_t)-error);
 	const char *gist = libbpf_words_gist();
 	size_t len = strlen(gist), words_len = strlen(strerror(-error));
 
 	/* libbpf often ends with the text of the errno, which is already there. */
 	if (len > words_len + 2 && strcmp(gist + len - words_len, strerror(-error)) == 0)
 		len -= words_len + 2;
-	return why_set(why, error, "cannot %s %s: %s (%s)%s%.*s", doing, what, name ? name : "error", strerror(-error),
-		       len > 0 ? ": " : "", (int)len, gist);
+	return why_set(why, error, "cannot %s %s: %s (%s)%s%.*s", doing, what, name ? name : "error",
+		       enum_describe_errno(-error), len > 0 ? ": " : "", (int)len, gist);
 }
 
 /* Releases read-only pages of this program's file: the kernel reads them again on demand. */
@@ -233,9 +234,9 @@ const char *kernel_object_section(const struct kernel_object *object, const char
 }
 
 const char *kernel_object_missing_extern(const struct kernel_object *object, const char *program,
-					 bool (*has)(const char *name, const void *context), const void *context)
+					 bool (*has)(const char *name, bool is_weak))
 {
-	return slim_missing_extern(object->file, program, has, context);
+	return slim_missing_extern(object->file, program, has);
 }
 
 static struct bpf_prog_info program_info(const struct kernel_object *object, const char *program)

@@ -61,7 +61,7 @@ uint64_t kernel_object_run_ns(const struct kernel_object *object, const char *pr
 const char *kernel_object_section(const struct kernel_object *object, const char *program);
 /* A variable or function that the program needs and the kernel lacks; NULL: none. */
 const char *kernel_object_missing_extern(const struct kernel_object *object, const char *program,
-					 bool (*has)(const char *name, const void *context), const void *context);
+					 bool (*has)(const char *name, bool is_weak));
 /* Recursion misses of a loaded program; 0 where the kernel does not count them. */
 uint64_t kernel_object_misses(const struct kernel_object *object, const char *program);
 /* Whether libbpf loads the first of two programs before the second. */

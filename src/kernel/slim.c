@@ -29,19 +29,19 @@ const char *slim_section_of(const struct embedded_file *file, const char *progra
 	return found ? elf_section_name(&elf, found->st_shndx) : NULL;
 }
 
-/* The kernel symbol that a relocation inside the program refers to. */
-static const char *extern_at(const struct elf *elf, const Elf64_Sym *program, const Elf64_Rel *relocation)
+/* The kernel symbol that a relocation inside the program refers to; NULL: none. */
+static const Elf64_Sym *extern_at(const struct elf *elf, const Elf64_Sym *program, const Elf64_Rel *relocation)
 {
 	const Elf64_Sym *symbol = &elf->symbols[ELF64_R_SYM(relocation->r_info)];
 
 	if (relocation->r_offset - program->st_value >= program->st_size || symbol->st_shndx != SHN_UNDEF ||
-	    ELF64_ST_BIND(symbol->st_info) != STB_GLOBAL)
+	    ELF64_ST_BIND(symbol->st_info) == STB_LOCAL)
 		return NULL;
-	return elf->symbol_names + symbol->st_name;
+	return symbol;
 }
 
 const char *slim_missing_extern(const struct embedded_file *file, const char *program,
-				bool (*has)(const char *name, const void *context), const void *context)
+				bool (*has)(const char *name, bool is_weak))
 {
 	struct elf elf = elf_of(file->begin);
 	const Elf64_Sym *found = find_program(&elf, program);
@@ -52,9 +52,10 @@ const char *slim_missing_extern(const struct embedded_file *file, const char *pr
 		if (elf.sections[i].sh_type != SHT_REL || elf.sections[i].sh_info != found->st_shndx)
 			continue;
 		for (size_t k = 0; k < elf.sections[i].sh_size / sizeof(*relocations); k++) {
-			const char *name = extern_at(&elf, found, &relocations[k]);
+			const Elf64_Sym *symbol = extern_at(&elf, found, &relocations[k]);
+			const char *name = symbol ? elf.symbol_names + symbol->st_name : NULL;
 
-			if (name && !has(name, context))
+			if (name && !has(name, ELF64_ST_BIND(symbol->st_info) == STB_WEAK))
 				return name;
 		}
 	}

@@ -12,7 +12,7 @@
 const char *slim_section_of(const struct embedded_file *file, const char *program);
 /* The first kernel symbol that the program needs and the kernel lacks; NULL: none. */
 const char *slim_missing_extern(const struct embedded_file *file, const char *program,
-				bool (*has)(const char *name, const void *context), const void *context);
+				bool (*has)(const char *name, bool is_weak));
 /* The caller frees it. The file comes from the build and is trusted. */
 void *slim_copy(const struct embedded_file *file, bool (*wants)(const char *program, void *context), void *context,
 		size_t *ret_size);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/bisect.h"
@@ -55,13 +56,29 @@ static void add_line(struct kernel_symbols *symbols, char *line)
 		vec_push(&symbols->items, (struct symbol){address, (uint32_t)(name - symbols->text.data)});
 }
 
+/* The kernel shows addresses to whoever had the privilege when the file was opened. */
+static int held_fd = -1;
+
+void kernel_symbols_hold(void)
+{
+	if (held_fd < 0)
+		held_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+}
+
+static int read_symbols(struct buf *text)
+{
+	if (held_fd < 0)
+		return buf_read_file(text, "/proc/kallsyms");
+	return lseek(held_fd, 0, SEEK_SET) < 0 ? -errno : buf_read_fd(text, held_fd);
+}
+
 int kernel_symbols_load(struct kernel_symbols **ret_symbols, struct why *why)
 {
 	struct kernel_symbols *symbols = xzalloc(sizeof(*symbols));
 	int r;
 
 	symbols->text = BUF_INIT(KALLSYMS_MAX);
-	r = buf_read_file(&symbols->text, "/proc/kallsyms");
+	r = read_symbols(&symbols->text);
 	for (char *line = symbols->text.data; r == 0 && line && *line;) {
 		char *end = strchr(line, '\n');
 
@@ -74,11 +91,38 @@ int kernel_symbols_load(struct kernel_symbols **ret_symbols, struct why *why)
 		r = -EPERM;
 	if (r < 0) {
 		kernel_symbols_free(symbols);
-		return why_set(why, r, "cannot read the addresses of kernel functions: %s", strerror(-r));
+		if (r == -EPERM)
+			return why_set(why, r,
+				       "/proc/kallsyms hides the addresses of kernel functions (needs CAP_SYSLOG, or "
+				       "sysctl kernel.kptr_restrict=0)");
+		return why_set(why, r, "cannot read /proc/kallsyms: %s", strerror(-r));
 	}
 	vec_sort(&symbols->items, by_address);
 	*ret_symbols = symbols;
 	return 0;
+}
+
+static struct why missing;
+
+const struct kernel_symbols *kernel_symbols_get(struct why *why)
+{
+	static struct kernel_symbols *symbols;
+	static int result;
+	static bool tried;
+
+	if (!tried)
+		result = kernel_symbols_load(&symbols, &missing);
+	tried = true;
+	if (result < 0) {
+		(void)why_set(why, result, "%s", missing.text);
+		return NULL;
+	}
+	return symbols;
+}
+
+const char *kernel_symbols_missing(void)
+{
+	return missing.text[0] ? missing.text : NULL;
 }
 
 void kernel_symbols_free(struct kernel_symbols *symbols)

@@ -190,13 +190,21 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
-	int on_rq;
 	struct sched_entity se;
 	char comm[16];
 	const struct cred *cred;
 	struct files_struct *files;
 	struct nsproxy *nsproxy;
 	struct css_set *cgroups;
+};
+
+/* On a run queue: a number, since 7.2 a byte. */
+struct task_struct___queued {
+	int on_rq;
+};
+
+struct task_struct___queued_byte {
+	unsigned char on_rq;
 };
 
 /* Run queue length of a CPU: with group scheduling, a task points to its run queue. */

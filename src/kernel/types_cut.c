@@ -140,7 +140,7 @@ static int write_file(const struct cut *cut, int *ret_fd)
 {
 	struct btf_header header = {.magic = BTF_MAGIC,
 				    .version = BTF_VERSION,
-				    .hdr_len = sizeof(header),
+				    .hdr_len = TYPES_HEADER_LEN,
 				    .type_len = (uint32_t)cut->parts.len,
 				    .str_off = (uint32_t)cut->parts.len,
 				    .str_len = (uint32_t)cut->texts.len};
@@ -148,7 +148,7 @@ static int write_file(const struct cut *cut, int *ret_fd)
 
 	if (cut->parts.over || cut->texts.over)
 		return -E2BIG;
-	if (fd < 0 || write(fd, &header, sizeof(header)) != (ssize_t)sizeof(header) ||
+	if (fd < 0 || write(fd, &header, TYPES_HEADER_LEN) != (ssize_t)TYPES_HEADER_LEN ||
 	    write(fd, cut->parts.data, cut->parts.len) != (ssize_t)cut->parts.len ||
 	    write(fd, cut->texts.data, cut->texts.len) != (ssize_t)cut->texts.len)
 		return errno ? -errno : -EIO;

@@ -11,6 +11,8 @@
 
 #define TYPES_FILE "/sys/kernel/btf/vmlinux"
 #define STRIDE     16
+/* The header that every kernel writes; <linux/btf.h> of Linux 7.2 has more members. */
+#define TYPES_HEADER_LEN (offsetof(struct btf_header, str_len) + sizeof(uint32_t))
 
 struct types {
 	const char *first, *end; /* of the types */
@@ -92,7 +94,7 @@ static inline int types_open(const void *bytes, size_t len, struct types *ret_ty
 	struct types types = {};
 	size_t room;
 
-	if (len < sizeof(*header) || header->magic != BTF_MAGIC || header->hdr_len < sizeof(*header) ||
+	if (len < TYPES_HEADER_LEN || header->magic != BTF_MAGIC || header->hdr_len < TYPES_HEADER_LEN ||
 	    header->hdr_len > len)
 		return -EBADMSG;
 	room = len - header->hdr_len;

@@ -5,6 +5,7 @@
  * the run queue, both of which the scheduler counts.
  */
 #include "probe/blocking.bpf.h"
+#include "kernel/registers.bpf.h"
 #include "kernel/types.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -20,6 +21,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define POLLOUT              4
 #define PORT_DNS             53
 
+/* User space sets the sizes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);
@@ -61,12 +63,12 @@ static __always_inline bool is_listening(__u16 port)
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {
-	struct files_struct *files = task->files;
-	struct fdtable *table = files ? files->fdt : NULL;
-	struct file *file = NULL;
+	/* Not task->files: for a pointer read from a trusted one the verifier searches all types, four times. */
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
 
-	if (table && fd < table->max_fds)
-		bpf_probe_read_kernel(&file, sizeof(file), &table->fd[fd]);
+	if (fd < BPF_CORE_READ(table, max_fds))
+		bpf_probe_read_kernel(&file, sizeof(file), &files[fd]);
 	return file;
 }
 
@@ -274,11 +276,7 @@ static __always_inline struct sock *set_open_question(struct blocking_key *key, 
 
 static __always_inline __u32 call_of(const struct pt_regs___kernel *regs)
 {
-#if defined(__TARGET_ARCH_x86)
-	return (__u32)regs->orig_ax;
-#else
-	return (__u32)regs->syscallno;
-#endif
+	return (__u32)regs->REGISTER_CALL;
 }
 
 /* The barrier keeps the compiler from comparing another copy than the one it indexes with. */
@@ -290,20 +288,12 @@ static __always_inline __u8 kind_of(__u64 call)
 
 static __always_inline unsigned long first_argument(const struct pt_regs___kernel *regs)
 {
-#if defined(__TARGET_ARCH_x86)
-	return regs->di;
-#else
-	return regs->orig_x0;
-#endif
+	return regs->REGISTER_ARG0;
 }
 
 static __always_inline unsigned long second_argument(const struct pt_regs___kernel *regs)
 {
-#if defined(__TARGET_ARCH_x86)
-	return regs->si;
-#else
-	return regs->regs[1];
-#endif
+	return regs->REGISTER_ARG1;
 }
 
 static __always_inline void keep_wait(struct blocking_sum *sum, __u32 wait)
@@ -560,6 +550,15 @@ SEC("tp_btf/sock_send_length")
 int BPF_PROG(blocking_send, struct sock *sk, int length)
 {
 	if (length > 0 && sk->sk_protocol == IPPROTO_TCP && !is_listening(sk->__sk_common.skc_num))
+		ask(sk, false);
+	return 0;
+}
+
+/* Before Linux 6.3. What sendfile sends is not seen. */
+SEC("fexit/tcp_sendmsg")
+int BPF_PROG(blocking_sendmsg, struct sock *sk, struct msghdr *message, __u64 size, int length)
+{
+	if (length > 0 && !is_listening(sk->__sk_common.skc_num))
 		ask(sk, false);
 	return 0;
 }

@@ -61,8 +61,9 @@ static const struct {
 	{"epoll_pwait2", BLOCKING_POLL}, {"io_uring_enter", BLOCKING_POLL},
 };
 
+#define THREADS_MIN 4096
 #define THREADS_MAX 16384
-#define SUMS_MAX    32768
+#define SUMS_MAX    (2 * THREADS_MAX)
 #define BATCH       1024
 /*
  * Looking at a context switch costs up to 200 ns. Where there are more of them, the program is attached for a part of
@@ -90,7 +91,8 @@ struct state {
 	int programs_fd, threads_fd, sums_fd;
 	uint64_t *listening, *lost;
 	struct blocking_skip *skips;
-	bool asks;                      /* questions are traced */
+	const char *send;               /* program that traces questions; NULL: none */
+	bool asks;                      /* it is attached */
 	struct bpf_link *link;          /* to context switches; NULL: not now */
 	bool partly;                    /* not all the time */
 	uint64_t switches, switches_ns; /* of the host, up to the sample before */
@@ -189,16 +191,19 @@ static struct blocking_key key_of(const struct state *state, const struct snapsh
 
 /* --- the programs in the kernel --- */
 
-static int choose(struct state *state, bool questions, struct why *why)
+/* send: the program that sees what is sent; NULL: questions are not traced. */
+static int choose(struct state *state, const char *send, struct why *why)
 {
-	int r = kernel_object_open("blocking.bpf.o", &state->object, why);
+	int r = kernel_object_find("blocking.bpf.o", &state->object, why);
 
 	if (r == 0)
 		r = kernel_object_choose(state->object, "blocking_switch", why);
-	if (r == 0 && questions)
-		r = kernel_object_choose(state->object, "blocking_send", why);
-	if (r == 0 && questions)
+	if (r == 0 && send)
+		r = kernel_object_choose(state->object, send, why);
+	if (r == 0 && send)
 		r = kernel_object_choose(state->object, "blocking_state", why);
+	if (r == 0)
+		r = kernel_object_open_chosen(state->object, why);
 	return r;
 }
 
@@ -229,11 +234,25 @@ static void detach_switch(struct state *state)
 	state->link = NULL;
 }
 
-static int attach(struct state *state, bool questions, struct why *why)
+/* Room for eight times as many threads as there are: each sample reads the maps from end to end. */
+static int size_maps(struct state *state, const struct snapshot *snapshot)
+{
+	size_t wanted = snapshot_table(snapshot, &thread_type)->count * 8;
+	uint32_t threads = (uint32_t)min_of(max_of(wanted, (size_t)THREADS_MIN), (size_t)THREADS_MAX);
+	int r = kernel_object_size_map(state->object, "blocking_threads", threads);
+
+	if (r == 0)
+		r = kernel_object_size_map(state->object, "blocking_sums", 2 * threads);
+	return r == 0 ? kernel_object_size_map(state->object, "blocking_programs", threads / 2) : r;
+}
+
+static int attach(struct state *state, const struct snapshot *snapshot, const char *send, struct why *why)
 {
 	void *kinds;
-	int r = choose(state, questions, why);
+	int r = choose(state, send, why);
 
+	if (r == 0)
+		r = size_maps(state, snapshot);
 	if (r == 0)
 		r = kernel_object_variable(state->object, "blocking_calls", sizeof(state->kinds), &kinds);
 	if (r == 0)
@@ -252,18 +271,19 @@ static int attach(struct state *state, bool questions, struct why *why)
 	return r;
 }
 
-/* Linux before 6.3 does not trace what is sent: questions of programs that poll are then seen in samples alone. */
-static int load(struct state *state, struct why *why)
+/* Without any of them, questions of programs that poll are seen in samples alone. */
+static int load(struct state *state, const struct snapshot *snapshot, struct why *why)
 {
-	struct why first = {};
-	int r = attach(state, true, &first);
+	static const char *const sends[] = {"blocking_send", "blocking_sendmsg", NULL};
+	int r = -ENOENT;
 
-	if (r < 0) {
-		state->silent = true;
-		r = attach(state, false, why);
+	for (size_t i = 0; r < 0 && i < ARRAY_SIZE(sends); i++) {
+		state->send = sends[i];
+		r = attach(state, snapshot, sends[i], why);
 	}
 	if (r < 0)
 		return r;
+	state->silent = !state->send;
 	state->programs_fd = kernel_object_map_fd(state->object, "blocking_programs");
 	state->threads_fd = kernel_object_map_fd(state->object, "blocking_threads");
 	state->sums_fd = kernel_object_map_fd(state->object, "blocking_sums");
@@ -299,7 +319,7 @@ static void trace_questions(struct state *state, const struct snapshot *snapshot
 
 	if (state->asks || state->silent || !has_questions(state, snapshot))
 		return;
-	state->asks = kernel_object_attach(state->object, "blocking_send", &why) == 0 &&
+	state->asks = kernel_object_attach(state->object, state->send, &why) == 0 &&
 		      kernel_object_attach(state->object, "blocking_state", &why) == 0;
 	state->silent = !state->asks;
 }
@@ -671,7 +691,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	if (state->programs.key_size == 0)
 		start(state);
 	if (!state->object && !state->failed)
-		state->failed = request->no_bpf || load(state, &state->why) < 0;
+		state->failed = request->no_bpf || load(state, snapshot, &state->why) < 0;
 	find_sockets(state, snapshot);
 	list_alive(state, snapshot);
 	if (state->failed) {

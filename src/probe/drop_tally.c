@@ -44,16 +44,10 @@ static bool is_unspecific(const char *reason)
 	return !reason || strcmp(reason, "NOT_SPECIFIED") == 0;
 }
 
-/* Loaded once, for the life of the process: records point into it. */
 static const char *place_of(uint64_t address)
 {
-	static struct kernel_symbols *symbols;
-	static bool tried;
-	struct why why = {};
+	const struct kernel_symbols *symbols = kernel_symbols_get(NULL);
 
-	if (!tried && kernel_symbols_load(&symbols, &why) < 0)
-		symbols = NULL;
-	tried = true;
 	return symbols ? kernel_symbols_find(symbols, address) : NULL;
 }
 

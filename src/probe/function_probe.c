@@ -227,8 +227,10 @@ static void add_arguments(const struct function_probe *s, struct buf *text)
 {
 #if defined(__x86_64__)
 	static const char *const registers[PROBE_ARGS_MAX] = {"%di", "%si", "%dx", "%cx", "%r8", "%r9"};
-#else
+#elif defined(__aarch64__) || defined(__CPPCHECK__)
 	static const char *const registers[PROBE_ARGS_MAX] = {"%x0", "%x1", "%x2", "%x3", "%x4", "%x5"};
+#else
+#error "which registers hold the arguments of a function on this architecture?"
 #endif
 
 	for (uint64_t i = 0; i < min_of(s->options.args, (uint64_t)PROBE_ARGS_MAX); i++)

@@ -179,9 +179,11 @@ static int load(struct state *state, struct why *why)
 
 	if (state->object)
 		return 0;
-	r = kernel_object_open("keepalive.bpf.o", &state->object, why);
+	r = kernel_object_find("keepalive.bpf.o", &state->object, why);
 	if (r == 0)
 		r = kernel_object_choose(state->object, "keepalive_find", why);
+	if (r == 0)
+		r = kernel_object_open_chosen(state->object, why);
 	if (r == 0)
 		r = kernel_object_load(state->object, why);
 	if (r == 0)

@@ -55,6 +55,8 @@ static const char *const rest[] = {"netns", "kind", NULL};
 
 static const struct tally retransmit_tally = {
 	.event = "tcp.retransmit",
+	/* An attempt that fails here (the segment is still queued, the window is closed) retransmits nothing. */
+	.where = "error is unknown",
 	.by = keys,
 	.rest = rest,
 	.value = "time_ns",

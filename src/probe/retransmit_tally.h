@@ -5,7 +5,7 @@
 #include "base/addr.h"
 #include "record/field.h"
 
-/* As the event tcp.retransmit tells them apart. */
+/* As the event tcp.retransmit distinguishes them. */
 enum retransmission_kind {
 	RETRANSMISSION_FAST = 1,
 	RETRANSMISSION_TIMEOUT,

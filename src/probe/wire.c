@@ -23,6 +23,7 @@ static const struct field lookup_fields[] = {
 	FIELD(L, answer_ns, DURATION, "total reply latency"),
 	FIELD(L, pending, COUNT, "queries without a reply"),
 	FIELD(L, oldest_ns, DURATION, "age of the oldest query without a reply"),
+	FIELD(L, overdue, COUNT, "queries without a reply after 300 ms"),
 };
 #undef L
 RECORD_TYPE(lookup_type, "lookup", struct lookup_record, lookup_fields, "DNS queries to a name server");
@@ -44,6 +45,8 @@ RECORD_TYPE(refusal_type, "refusal", struct refusal_record, refusal_fields,
 #define HOSTS_MAX   1024 /* of these */
 /* Queries older than this have timed out. */
 #define GIVEN_UP_NS (15 * NSEC_PER_SEC)
+/* How long it is open at first, where connections have failed before: the next failure may be too late in a run. */
+#define FIRST_NS (2 * NSEC_PER_SEC)
 /* How long the tap stays open after the last sign. */
 #define INTEREST_NS (30 * NSEC_PER_SEC)
 /* Servers and peers not seen for this long are removed. */
@@ -60,6 +63,11 @@ struct lookup_key {
 	uint16_t id;
 };
 
+struct query {
+	uint64_t sent_ns; /* CLOCK_REALTIME */
+	bool overdue;     /* and counted as such */
+};
+
 struct peer_key {
 	struct addr raddr;
 	uint16_t rport;
@@ -74,7 +82,7 @@ struct wire {
 	bool has_counters;
 	uint64_t failed_attempts, datagrams;
 	struct map servers; /* address -> struct server */
-	struct map pending; /* struct lookup_key -> when it was sent, CLOCK_REALTIME */
+	struct map pending; /* struct lookup_key -> struct query */
 	struct map peers;   /* struct peer_key -> struct peer */
 	uint64_t lost;
 	uint8_t listening[65536 / 8]; /* bitmap of local ports */
@@ -117,7 +125,7 @@ static struct wire *wire_of(struct snapshot *snapshot)
 		return wire;
 	wire->fd = -1;
 	wire->servers = MAP_INIT(sizeof(struct addr), sizeof(struct server), SERVERS_MAX);
-	wire->pending = MAP_INIT(sizeof(struct lookup_key), sizeof(uint64_t), PENDING_MAX);
+	wire->pending = MAP_INIT(sizeof(struct lookup_key), sizeof(struct query), PENDING_MAX);
 	wire->peers = MAP_INIT(sizeof(struct peer_key), sizeof(struct peer), PEERS_MAX);
 	return wire;
 }
@@ -161,6 +169,8 @@ static void look_for_signs(struct snapshot *snapshot, struct wire *wire, uint64_
 	wire->has_counters = true;
 	if (!first && failures > 0)
 		wire->resets_until_ns = now_ns + INTEREST_NS;
+	else if (first && wire->failed_attempts > 0)
+		wire->resets_until_ns = now_ns + FIRST_NS;
 	if (has_resolver_socket(snapshot, wire->of.netns) || (!first && datagrams > 0 && datagrams < DATAGRAMS_MAX))
 		wire->lookups_until_ns = now_ns + INTEREST_NS;
 }
@@ -195,26 +205,26 @@ static void take_query(struct wire *wire, const struct wire_packet *packet, uint
 {
 	struct lookup_key key = key_of(packet);
 	struct lookup_record *server = server_of(wire, &packet->raddr, time_ns);
-	uint64_t *sent = map_put(&wire->pending, &key, NULL);
+	struct query *query = map_put(&wire->pending, &key, NULL);
 
 	if (server)
 		server->queries++;
 	/* A retransmitted query keeps its age. */
-	if (sent && *sent == 0)
-		*sent = time_ns;
+	if (query && query->sent_ns == 0)
+		query->sent_ns = time_ns;
 }
 
 static void take_answer(struct wire *wire, const struct wire_packet *packet, uint64_t time_ns)
 {
 	struct lookup_key key = key_of(packet);
-	const uint64_t *sent = map_get(&wire->pending, &key);
+	const struct query *query = map_get(&wire->pending, &key);
 	struct lookup_record *server = server_of(wire, &packet->raddr, time_ns);
 	uint64_t took;
 
 	/* Query sent before the tap opened, or unsolicited reply. */
-	if (!sent || !server)
+	if (!query || !server)
 		return;
-	took = time_ns > *sent ? time_ns - *sent : 0;
+	took = time_ns > query->sent_ns ? time_ns - query->sent_ns : 0;
 	server->answers++;
 	server->slow_answers += took > WIRE_SLOW_NS;
 	server->failures += (SERVER_CODES >> packet->rcode) & 1;
@@ -316,13 +326,16 @@ static void count_pending(struct wire *wire, uint64_t now_ns)
 	at = 0;
 	while (map_next(&wire->pending, &at, &key, &value)) {
 		const struct lookup_key *lookup = key;
-		uint64_t sent = *(uint64_t *)value, age = now_ns > sent ? now_ns - sent : 0;
+		struct query *query = value;
+		uint64_t age = now_ns > query->sent_ns ? now_ns - query->sent_ns : 0;
 		struct server *server = map_get(&wire->servers, &lookup->raddr);
 
 		if (server) {
 			server->record.pending++;
 			server->record.oldest_ns = max_of(server->record.oldest_ns, age);
+			server->record.overdue += !query->overdue && age > WIRE_OVERDUE_NS;
 		}
+		query->overdue = age > WIRE_OVERDUE_NS;
 		if (age > GIVEN_UP_NS)
 			(void)map_remove(&wire->pending, key);
 	}

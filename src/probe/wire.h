@@ -19,6 +19,7 @@ struct lookup_record {
 	uint64_t answer_ns;    /* total reply latency */
 	uint64_t pending;      /* queries without a reply now */
 	uint64_t oldest_ns;    /* age of the oldest of these */
+	uint64_t overdue;      /* queries that had no reply after WIRE_OVERDUE_NS */
 };
 
 struct refusal_record {
@@ -34,6 +35,7 @@ extern const struct record_type lookup_type;
 extern const struct record_type refusal_type;
 
 #define WIRE_SLOW_NS    UINT64_C(200000000)
+#define WIRE_OVERDUE_NS UINT64_C(300000000)
 #define WIRE_PACKET_MAX 192 /* captured bytes of a packet */
 
 enum wire_kind {

@@ -52,7 +52,7 @@ static __always_inline struct event_group *event_find_brief_front(void *fronts, 
 		event_make_brief_key(&name##_config, sk, key);                                                         \
 		group = event_find_brief_front(&name##_fronts, key);                                                   \
 		if (!group)                                                                                            \
-			group = event_find_group(&name##_groups, key);                                                 \
+			group = event_find_group(&name##_groups, key, &name##_losses);                                 \
 		if (group)                                                                                             \
 			event_group_add(&name##_config, group, value);                                                 \
 		else                                                                                                   \

@@ -324,13 +324,18 @@ static __always_inline void event_set_current(const volatile struct event_config
 		head->cgroup_id = bpf_get_current_cgroup_id();
 }
 
+static __always_inline bool event_needs_owner(const volatile struct event_config *config)
+{
+	return config->needs & (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP);
+}
+
 /* The owner of the socket, if known. */
 static __always_inline void event_set_owner(const volatile struct event_config *config, struct event_head *head,
 					    struct sock *sk)
 {
 	struct sock_owner *owner;
 
-	if (!(config->needs & (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP)))
+	if (!event_needs_owner(config))
 		return;
 	owner = bpf_sk_storage_get(&event_owners, sk, NULL, 0);
 	if (!owner)
@@ -426,11 +431,24 @@ static __always_inline void event_set_tuple(struct event_head *head, struct sock
 		head->lport = bpf_ntohs(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
 }
 
+/*
+ * For each pointer read from a trusted one, such as an argument of a tracepoint, the verifier searches all types of the
+ * kernel by name, four times: 1 ms for each path that gets here. Two helper calls are worth that where events are rare.
+ */
+static __always_inline __u32 event_netns_of(const struct sock *sk)
+{
+#ifdef EVENT_IS_FREQUENT
+	return sk->__sk_common.skc_net.net->ns.inum;
+#else
+	return BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+#endif
+}
+
 static __always_inline void event_set_namespace(const volatile struct event_config *config, struct event_head *head,
 						struct sock *sk)
 {
 	if (config->needs & EVENT_NEED_NETNS)
-		head->netns = sk->__sk_common.skc_net.net->ns.inum;
+		head->netns = event_netns_of(sk);
 	if (config->needs & EVENT_NEED_COOKIE)
 		head->cookie = bpf_get_socket_cookie(sk);
 }
@@ -577,7 +595,7 @@ static __always_inline struct event_group *event_find_front(const volatile struc
 	return front ? event_front_group(config, front, key) : NULL;
 }
 
-static __always_inline struct event_group *event_find_group(void *groups, const __u64 *key)
+static __always_inline struct event_group *event_find_group(void *groups, const __u64 *key, struct event_losses *losses)
 {
 	struct event_group *group;
 	__u32 zero = 0;
@@ -585,6 +603,8 @@ static __always_inline struct event_group *event_find_group(void *groups, const 
 
 	if (!map)
 		return NULL;
+	if (!losses->beyond)
+		losses->beyond = 1;
 	group = bpf_map_lookup_elem(map, key);
 	if (!group) {
 		bpf_map_update_elem(map, key, (const void *)&event_no_group, BPF_NOEXIST);
@@ -613,7 +633,7 @@ static __noinline __maybe_unused
 	event_make_key(config, event, key);
 	group = event_find_front(config, fronts, key);
 	if (!group)
-		group = event_find_group(groups, key);
+		group = event_find_group(groups, key, losses);
 	if (group) {
 		event_group_add(config, group, value);
 		event_group_add_fields(config, group, event);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "event/bpf/event.bpf.h"
+#include "kernel/registers.bpf.h"
 
 #define S_IFMT   0170000
 #define S_IFSOCK 0140000
@@ -94,9 +95,5 @@ struct event_sys_exit {
 /* Number of the returning system call, for programs at tp_btf/sys_exit. */
 static __always_inline long event_syscall_number(struct pt_regs *regs)
 {
-#if defined(__TARGET_ARCH_x86)
-	return BPF_CORE_READ((struct pt_regs___kernel *)regs, orig_ax);
-#else
-	return BPF_CORE_READ((struct pt_regs___kernel *)regs, syscallno);
-#endif
+	return BPF_CORE_READ((struct pt_regs___kernel *)regs, REGISTER_CALL);
 }

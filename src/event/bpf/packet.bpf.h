@@ -248,6 +248,6 @@ static __always_inline void packet_set_sock(const volatile struct event_config *
 	if (config->needs & EVENT_NEED_ENDPOINTS)
 		event_set_tuple(head, sk);
 	if (config->needs & EVENT_NEED_NETNS)
-		head->netns = sk->__sk_common.skc_net.net->ns.inum;
+		head->netns = event_netns_of(sk);
 	head->cookie = (__u64)sk->__sk_common.skc_cookie.counter;
 }

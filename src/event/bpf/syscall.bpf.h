@@ -48,25 +48,20 @@ static __always_inline unsigned long event_syscall_arg(struct pt_regs *regs, int
 {
 	struct pt_regs___kernel *kernel = (struct pt_regs___kernel *)regs;
 
-#if defined(__TARGET_ARCH_x86)
 	switch (index) {
 	case 0:
-		return BPF_CORE_READ(kernel, di);
+		return BPF_CORE_READ(kernel, REGISTER_ARG0);
 	case 1:
-		return BPF_CORE_READ(kernel, si);
+		return BPF_CORE_READ(kernel, REGISTER_ARG1);
 	case 2:
-		return BPF_CORE_READ(kernel, dx);
+		return BPF_CORE_READ(kernel, REGISTER_ARG2);
 	case 3:
-		return BPF_CORE_READ(kernel, r10);
+		return BPF_CORE_READ(kernel, REGISTER_ARG3);
 	case 4:
-		return BPF_CORE_READ(kernel, r8);
+		return BPF_CORE_READ(kernel, REGISTER_ARG4);
 	default:
-		return BPF_CORE_READ(kernel, r9);
+		return BPF_CORE_READ(kernel, REGISTER_ARG5);
 	}
-#else
-	/* The register of the first argument holds the result at exit. */
-	return index == 0 ? BPF_CORE_READ(kernel, orig_x0) : BPF_CORE_READ(kernel, regs[index]);
-#endif
 }
 
 #define AF_UNIX_PATH 2 /* offset of the path in the address */

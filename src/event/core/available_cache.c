@@ -59,7 +59,7 @@ static bool parse_line(char *line, struct hook_refusals *refusals)
 	return true;
 }
 
-/* The last line is "end": what is cut off is not taken for all of it. */
+/* The last line is "end": a truncated file is not mistaken for a whole one. */
 static bool parse(struct buf *text, const char *key, struct hook_refusals *refusals)
 {
 	char *rest = text->data, *line = rest && strlen(rest) == text->len ? strsep(&rest, "\n") : NULL;

@@ -180,4 +180,5 @@ struct event_losses {
 	__u64 groups; /* group map full */
 	__u64 rooms;  /* programs nested deeper than EVENT_ROOMS */
 	__u64 memory; /* no memory to keep the start until the end */
+	__u64 beyond; /* no loss: 1 if the front table had no room, so that the group map is in use */
 };

@@ -72,7 +72,9 @@ struct event {
 	 * aggregation. NULL: none.
 	 */
 	const char *spills;
-	bool current; /* in process context: the owner is the current process */
+	bool of_host;  /* of no process, socket or namespace: filters on these never match */
+	bool of_netns; /* the same, but of a namespace */
+	bool current;  /* in process context: the owner is the current process */
 	/* Its own programs track socket owners at send, at receive: no others are needed for that. */
 	bool learns_at_send;
 	bool learns_at_receive;

@@ -85,8 +85,9 @@ static bool target_exists(const struct look *look, const char *section, struct w
 	const char *target = strchr(section, '/');
 	char name[96];
 
-	if (!target++)
+	if (!target)
 		return true;
+	target++;
 	if (starts_with(section, "tracepoint/") || starts_with(section, "tp/"))
 		return tracefs_has(target) > 0 ||
 		       why_set(why, false, "tracefs does not show the tracepoint %s", target);
@@ -103,10 +104,10 @@ static bool target_exists(const struct look *look, const char *section, struct w
 	return true;
 }
 
-/* Weak ones are not asked for, so this is rare. */
-static bool has_variable(const char *name, const void *context _unused_)
+/* Weak functions are tested for by their programs. Variables are rare. */
+static bool has_variable(const char *name, bool is_weak)
 {
-	return program_try_variable(name) == 0;
+	return (is_weak && starts_with(name, "bpf_")) || program_try_variable(name) == 0;
 }
 
 static bool program_exists(const struct look *look, const char *program, const char *section, struct why *why)
@@ -117,7 +118,7 @@ static bool program_exists(const struct look *look, const char *program, const c
 		return why_set(why, false, "no program %s was built in", program);
 	if (!target_exists(look, section, why) || !kind_exists(look, section, why))
 		return false;
-	missing = kernel_object_missing_extern(look->object, program, has_variable, NULL);
+	missing = kernel_object_missing_extern(look->object, program, has_variable);
 	return !missing || why_set(why, false, "BPF programs cannot read this kernel's variable %s", missing);
 }
 

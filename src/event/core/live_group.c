@@ -263,22 +263,37 @@ static void read_groups(const struct reading *reading, int fd)
 }
 
 /* Each CPU has its own keys; the receiver merges equal ones. */
+static void read_front(const struct reading *reading, const char *values)
+{
+	const struct event_config *config = &reading->live->requests[reading->request].config;
+	size_t stride = (front_size(config) + 7) / 8 * 8;
+
+	for (int cpu = 0; cpu < reading->cpus; cpu++) {
+		const struct event_front *front = (const void *)(values + (size_t)cpu * stride);
+		struct event_group group = {};
+
+		memcpy(&group, front->key + EVENT_KEY_STORED(config), value_size(config));
+		hand_out(reading, (const uint64_t *)front->key, &group);
+	}
+}
+
+/* Linux before 5.13 has no batches for arrays of this kind. */
 static void read_fronts(const struct reading *reading, int fd)
 {
 	const struct event_config *config = &reading->live->requests[reading->request].config;
-	size_t size = front_size(config), stride = (size + 7) / 8 * 8;
+	size_t step = (size_t)reading->cpus * ((front_size(config) + 7) / 8 * 8);
+	_cleanup_free_ char *values = xmalloc(EVENT_FRONT_SLOTS * step);
+	uint32_t keys[EVENT_FRONT_SLOTS], count = EVENT_FRONT_SLOTS, next;
+	int r = bpf_map_lookup_batch(fd, NULL, &next, keys, values, &count, NULL);
 
-	for (uint32_t place = 0; place < EVENT_FRONT_SLOTS; place++) {
-		if (bpf_map_lookup_elem(fd, &place, reading->values) < 0)
-			continue;
-		for (int cpu = 0; cpu < reading->cpus; cpu++) {
-			const struct event_front *front = (const void *)(reading->values + (size_t)cpu * stride);
-			struct event_group group = {};
-
-			memcpy(&group, front->key + EVENT_KEY_STORED(config), value_size(config));
-			hand_out(reading, (const uint64_t *)front->key, &group);
-		}
+	if (r == 0 || r == -ENOENT) {
+		for (uint32_t i = 0; i < count; i++)
+			read_front(reading, values + i * step);
+		return;
 	}
+	for (uint32_t place = 0; place < EVENT_FRONT_SLOTS; place++)
+		if (bpf_map_lookup_elem(fd, &place, values) == 0)
+			read_front(reading, values);
 }
 
 static int read_maps(struct live *live, unsigned request, const struct live_group_maps *maps)
@@ -292,7 +307,9 @@ static int read_maps(struct live *live, unsigned request, const struct live_grou
 		return cpus;
 	reading.values = values = xzalloc((size_t)cpus * (front_size(&of->config) + 8));
 	read_fronts(&reading, maps->fronts);
-	read_groups(&reading, maps->groups);
+	/* Walking an empty hash map takes 0.1 ms. */
+	if (live->losses[request]->beyond)
+		read_groups(&reading, maps->groups);
 	return 0;
 }
 

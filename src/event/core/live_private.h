@@ -75,7 +75,7 @@ struct live {
 	struct event_head head;
 	struct live_stacks stacks;
 	struct first_process *first; /* NULL: hidden time unknown */
-	struct loop_source *first_watch, *first_rest;
+	struct loop_source *first_watch;
 	uint64_t hidden_ns; /* at the end */
 	void *data;         /* copy of the event data, for completion */
 };

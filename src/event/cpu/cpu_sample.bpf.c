@@ -16,8 +16,10 @@ static __always_inline bool in_user_mode(struct bpf_perf_event_data *ctx)
 {
 #if defined(__TARGET_ARCH_x86)
 	return ctx->regs.cs & 3;
-#else
+#elif defined(__TARGET_ARCH_arm64)
 	return (ctx->regs.pstate & 0xf) == 0;
+#else
+#error "how does this architecture tell user mode?"
 #endif
 }
 

@@ -22,7 +22,6 @@
 #define PROBES_MAX 500
 
 static const char *patterns = PATTERNS_DEFAULT;
-static struct kernel_symbols *symbols; /* never freed: names are handed out */
 
 void func_call_set_patterns(const char *text)
 {
@@ -31,9 +30,9 @@ void func_call_set_patterns(const char *text)
 
 const char *func_call_name(unsigned long long address)
 {
-	if (!symbols && kernel_symbols_load(&symbols, NULL) < 0)
-		return NULL;
-	return kernel_symbols_find(symbols, address);
+	const struct kernel_symbols *symbols = kernel_symbols_get(NULL);
+
+	return symbols ? kernel_symbols_find(symbols, address) : NULL;
 }
 
 static bool is_wanted(const char *name)
@@ -121,14 +120,15 @@ static void add_address(const char *name, uint64_t address, void *context)
 
 static int find_functions(struct found *found, struct why *why)
 {
+	const struct kernel_symbols *symbols = NULL;
 	int r;
 
 	found->names = MAP_INIT(0, 1, FUNCTIONS_MAX);
 	r = read_traceable(found, why);
-	if (r == 0 && !symbols)
-		r = kernel_symbols_load(&symbols, why);
-	if (r < 0)
-		return r;
+	if (r == 0)
+		symbols = kernel_symbols_get(why);
+	if (r < 0 || !symbols)
+		return r < 0 ? r : -EPERM;
 	kernel_symbols_each(symbols, add_address, found);
 	if (found->addresses.count == 0)
 		return why_set(why, -ENOENT, "the kernel does not show the address of %s (kptr_restrict?)", patterns);
@@ -192,4 +192,5 @@ static void complete(const struct event_head *head _unused_, void *data)
 }
 
 EVENT_TYPE(func_call, "func.call", struct func_call, call_fields, call_roles,
-	   "kernel function call; funccount chooses the functions, default" PATTERNS_DEFAULT, .complete = complete);
+	   "kernel function call; funccount chooses the functions (default: " PATTERNS_DEFAULT ")",
+	   .complete = complete);

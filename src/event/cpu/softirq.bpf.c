@@ -8,7 +8,8 @@
 
 EVENT(softirq, struct softirq_event)
 
-extern const struct softnet_data softnet_data __ksym;
+/* Weak: absent from the BTF of kernels that describe no per-CPU variables; softirq_find_backlog does without. */
+extern const struct softnet_data softnet_data __ksym __weak;
 
 struct softnet {
 	__u32 processed;

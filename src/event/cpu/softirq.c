@@ -41,7 +41,7 @@ static const struct event_role softirq_roles[] = {
 	 .without = "packets, squeezed, dropped and backlog are unknown",
 	 .hooks = {{.programs = {"softirq_find_symbol"}}, {.programs = {"softirq_find_backlog"}}}},
 };
-EVENT_TYPE(softirq, "softirq", struct softirq, softirq_fields, softirq_roles, "softirq run");
+EVENT_TYPE(softirq, "softirq", struct softirq, softirq_fields, softirq_roles, "softirq run", .of_host = true);
 
 #define I struct irq
 static const struct field irq_fields[] = {
@@ -56,7 +56,7 @@ static const struct field irq_fields[] = {
 static const struct event_role irq_roles[] = {
 	{.name = "handlers", .hooks = {{.programs = {"irq_entered", "irq_raises", "irq_left"}}}},
 };
-EVENT_TYPE(irq, "irq", struct irq, irq_fields, irq_roles, "handled interrupt");
+EVENT_TYPE(irq, "irq", struct irq, irq_fields, irq_roles, "handled interrupt", .of_host = true);
 
 #define N struct napi_poll
 static const struct field poll_fields[] = {
@@ -76,4 +76,5 @@ static const struct event_role poll_roles[] = {
 	 .without = "the latency is known only for the first poll in each softirq",
 	 .hooks = {{.programs = {"napi_poll_schedule", "napi_poll_schedule_irqoff"}}}},
 };
-EVENT_TYPE(napi_poll, "napi.poll", struct napi_poll, poll_fields, poll_roles, "NAPI poll of an interface");
+EVENT_TYPE(napi_poll, "napi.poll", struct napi_poll, poll_fields, poll_roles, "NAPI poll of an interface",
+	   .of_netns = true);

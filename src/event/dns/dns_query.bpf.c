@@ -155,7 +155,7 @@ static __always_inline void asked(struct sock *sk, const struct dns_packet *pack
 	struct dns_key key = {.server = packet->to,
 			      .lport = bpf_ntohs(packet->from_port),
 			      .id = packet->header.id,
-			      .netns = sk->__sk_common.skc_net.net->ns.inum};
+			      .netns = event_netns_of(sk)};
 	struct dns_query_event *pending = bpf_map_lookup_elem(&dns_query_pending, &key), *e;
 	__u64 now_ns = bpf_ktime_get_boot_ns();
 

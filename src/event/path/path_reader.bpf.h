@@ -8,6 +8,7 @@
 #include <asm/unistd.h>
 
 #include "event/path/path_rx.bpf.h"
+#include "kernel/registers.bpf.h"
 
 #define MSG_PEEK     2
 #define MSG_DONTWAIT 0x40
@@ -65,13 +66,7 @@ static __always_inline __u32 syscall_of(struct task_struct *task)
 {
 	struct pt_regs___kernel *regs = (struct pt_regs___kernel *)bpf_task_pt_regs(task);
 
-#if defined(__TARGET_ARCH_x86)
-	return (__u32)regs->orig_ax + 1;
-#elif defined(__TARGET_ARCH_arm64)
-	return (__u32)regs->syscallno + 1;
-#else
-	return 0;
-#endif
+	return (__u32)regs->REGISTER_CALL + 1;
 }
 
 /* Shorter waits get no step of their own. */
@@ -103,6 +98,14 @@ static __always_inline void keep_wait(struct rx_task *task)
 	wait->cpu = task->switch_cpu;
 }
 
+static __always_inline bool is_queued(const struct task_struct *task)
+{
+	const struct task_struct___queued *number = (const void *)task;
+	const struct task_struct___queued_byte *byte = (const void *)task;
+
+	return bpf_core_field_size(byte->on_rq) == sizeof(byte->on_rq) ? byte->on_rq : number->on_rq;
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(path_rx_waking, struct task_struct *woken)
 {
@@ -128,7 +131,7 @@ int BPF_PROG(path_rx_waking, struct task_struct *woken)
 	task->wakeup_cpu = (__u16)bpf_get_smp_processor_id();
 	task->delay_ns = delay_of_traced(woken);
 	/* On the CPU where it ran last, which may still count it while it sleeps. */
-	task->ahead = tasks_beside(woken, woken->on_rq);
+	task->ahead = tasks_beside(woken, is_queued(woken));
 	task->ahead_cpu = cpu_of(woken);
 	task->state = RX_TASK_WAKING;
 	return 0;

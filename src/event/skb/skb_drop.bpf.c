@@ -9,16 +9,18 @@
 
 EVENT(skb_drop, struct skb_drop_event)
 
+/* The socket of a packet may be one that the verifier does not know: it can only be read with helpers. */
 static __always_inline void set_drop_sock(struct skb_drop_event *e, struct sock *sk)
 {
-	e->data.state = sk->__sk_common.skc_state;
+	__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
+
+	e->data.state = state;
 	if (skb_drop_config.needs & EVENT_NEED_NETNS)
-		e->head.netns = sk->__sk_common.skc_net.net->ns.inum;
-	if (!is_whole(sk))
+		e->head.netns = event_netns_of(sk);
+	if (state == SOCKET_TIME_WAIT || state == SOCKET_NEW_SYN_RECV)
 		return;
 	event_set_owner(&skb_drop_config, &e->head, sk);
-	/* The cookie helper does not accept the socket of a packet. */
-	e->head.cookie = (__u64)sk->__sk_common.skc_cookie.counter;
+	e->head.cookie = (__u64)BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
 }
 
 /*
@@ -27,7 +29,7 @@ static __always_inline void set_drop_sock(struct skb_drop_event *e, struct sock 
  */
 static __always_inline void set_drop_dev(struct skb_drop_event *e, struct sk_buff *skb, bool with_sock)
 {
-	struct net_device *dev = skb->dev;
+	struct net_device *dev = BPF_CORE_READ(skb, dev);
 	__u32 netns;
 
 	if (!dev || (with_sock && skb->skb_iif && (__u32)BPF_CORE_READ(dev, ifindex) != (__u32)skb->skb_iif))
@@ -64,8 +66,8 @@ int BPF_PROG(skb_drop_free, struct sk_buff *skb, void *location)
 			with_sock = true;
 		}
 	}
-	/* A packet received over a virtual link still has its sender's socket. */
-	sk = skb->sk;
+	/* A packet received over a virtual link still has its sender's socket. Its owner needs a trusted one. */
+	sk = event_needs_owner(&skb_drop_config) ? skb->sk : BPF_CORE_READ(skb, sk);
 	if (sk && e->data.dir == PACKET_TX && !with_sock) {
 		set_drop_sock(e, sk);
 		with_sock = true;

@@ -76,14 +76,16 @@ static __always_inline void set_service(struct tcp_exchange *data, struct sock *
 	words[2] = rest | (__u64)port << 16;
 }
 
-static __always_inline int report(void *ctx, struct sock *sk, const struct tcp_sock *tp, __u32 role,
+static __always_inline int report(void *ctx, struct sock *sk, struct tcp_sock *tp, __u32 role,
 				  const struct finding *found)
 {
 	struct tcp_exchange_event *e = tcp_exchange_begin();
 
 	if (!e)
 		return 0;
-	event_set_sock(&tcp_exchange_config, &e->head, sk);
+	event_set_owner(&tcp_exchange_config, &e->head, sk);
+	/* The namespace of an untrusted socket is quicker to verify (event_netns_of). */
+	event_set_socket(&tcp_exchange_config, &e->head, (struct sock *)tp);
 	e->data.lat_ns = found->lat_ns;
 	if (WANTED(srtt_ns))
 		e->data.srtt_ns = srtt_ns(tp);

@@ -28,6 +28,14 @@ static bool is_ok(const struct check_list *list, const char *name)
 	return check && check->state == CHECK_OK;
 }
 
+/* Also false where an older version did not check it. */
+static bool is_refused(const struct check_list *list, const char *name)
+{
+	const struct check *check = check_find(list, name);
+
+	return check && check->state == CHECK_MISSING;
+}
+
 /* "a, b and c": the named checks that are not ok; false when all are ok. */
 static bool add_lacking(const struct check_list *list, const char *const *names, size_t count, struct buf *text)
 {
@@ -54,6 +62,10 @@ static bool add_event_source(const struct check_list *list, struct buf *text)
 
 	if (!is_ok(list, "btf")) {
 		buf_add_text(text, "no events: cannot read the kernel's BTF");
+		return false;
+	}
+	if (is_refused(list, "atomics") && is_ok(list, "raw_tp")) {
+		buf_add_text(text, "no event can be loaded: this kernel lacks BPF atomics with a result");
 		return false;
 	}
 	if (is_ok(list, "tp_btf")) {

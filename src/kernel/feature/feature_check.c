@@ -105,10 +105,10 @@ void check_advise(struct check *check, const char *without, const char *format, 
 const char *check_error_words(int error)
 {
 	static char text[128];
-	const char *name = strerrorname_np(-error);
+	const char *name = enum_name_find(&errno_names, (uint64_t)-error);
 
 	if (name)
-		snprintf(text, sizeof(text), "%s (%s)", name, strerror(-error));
+		snprintf(text, sizeof(text), "%s (%s)", name, enum_describe_errno(-error));
 	else
 		snprintf(text, sizeof(text), "error %d", -error);
 	return text;

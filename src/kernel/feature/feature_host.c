@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
+#include "base/confine.h"
 #include "kernel/capability.h"
 #include "kernel/feature/feature.h"
 
@@ -178,6 +179,28 @@ static void check_seccomp(struct feature_context *context)
 		     "run outside the container or service, or with a seccomp profile that permits them");
 }
 
+/* What readers of files and finished attaching give privilege up with; without it they run all the same. */
+static void check_confinement(struct feature_context *context)
+{
+	struct check *landlock = check_add(context->list, "host", "landlock"), *filter;
+	int version = confine_landlock_version();
+
+	if (version > 0)
+		check_result(landlock, CHECK_OK, "version %d%s", version,
+			     version < 3   ? "; truncating files is not limited"
+			     : version < 6 ? "; signals and abstract UNIX sockets are not limited"
+					   : "");
+	else
+		check_result(landlock, CHECK_MISSING, "this kernel has no Landlock, or it is disabled");
+	check_advise(landlock, "readers of files (-f, report, sql, flow) can open every file that the user can",
+		     "a kernel from 5.13 on with CONFIG_SECURITY_LANDLOCK, and landlock in the lsm= list");
+	filter = check_add(context->list, "host", "seccomp_filter");
+	check_result(filter, confine_has_seccomp() ? CHECK_OK : CHECK_MISSING, "%s",
+		     confine_has_seccomp() ? "system calls can be filtered" : "this kernel has no seccomp filters");
+	check_advise(filter, "system calls of readers and of attached tools are not limited",
+		     "a kernel with CONFIG_SECCOMP_FILTER");
+}
+
 void feature_host_check(struct feature_context *context)
 {
 	char mount[2048];
@@ -190,4 +213,5 @@ void feature_host_check(struct feature_context *context)
 	check_owners(context);
 	check_pressure(context);
 	check_seccomp(context);
+	check_confinement(context);
 }

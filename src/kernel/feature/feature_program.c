@@ -16,7 +16,7 @@ struct program_note {
 	uint64_t caps;
 	const char *config; /* the kernel option it needs */
 	const char *without;
-	const char *since; /* the first kernel with it, when later than 5.15 */
+	const char *since; /* the first kernel with it, when later than 5.10 */
 };
 
 #define FIRST_CHOICE   "first choice of every event; nest falls back to plain tracepoints, which are slower"
@@ -72,6 +72,8 @@ static const struct program_note notes[] = {
 	 "6.4"},
 	{PROBE_SK_LOOKUP, "programs", CAPS_NET, "CONFIG_BPF_SYSCALL", "nothing: nest does not use it"},
 	{PROBE_RINGBUF, "data", CAPS_TRACE, "CONFIG_BPF_SYSCALL", "no events reach nest, only counts and histograms"},
+	{PROBE_ATOMICS, "data", CAPS_TRACE, "CONFIG_BPF_JIT",
+	 "no events: their programs use atomic operations that return a value", "5.12"},
 	{PROBE_SK_STORAGE, "data", CAPS_TRACE, "CONFIG_BPF_SYSCALL",
 	 "socket owners and timestamps are kept in hash maps, which can overflow"},
 	{PROBE_STACK, "data", CAPS_TRACE, "CONFIG_STACKTRACE", "no kernel or user stacks with events"},
@@ -146,7 +148,8 @@ static void report_failure(const struct feature_context *context, const struct p
 					     [PROBE_ATTACHED] = "attached, did not run: ",
 					     [PROBE_RAN] = ""};
 	enum check_state state = result->stage == PROBE_ATTACHED ? CHECK_LIMITED : CHECK_MISSING;
-	const char *words = without_prefix(result->why.text), *name = strerrorname_np(-result->error);
+	const char *words = without_prefix(result->why.text);
+	const char *name = enum_name_find(&errno_names, (uint64_t)-result->error);
 	bool has_error = (name && strstr(words, name)) || result->error == -ECANCELED || result->error == -ESRCH;
 	char config[96];
 

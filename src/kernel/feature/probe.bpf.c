@@ -221,6 +221,17 @@ int probe_ringbuf(void *ctx)
 	return 0;
 }
 
+__u64 probe_atomic;
+
+/* An addition without a result works on every kernel. */
+SEC("raw_tp/sched_switch")
+int probe_atomics(void *ctx)
+{
+	if (is_ours() && __sync_val_compare_and_swap(&probe_atomic, 0, 1) == 0)
+		fired(PROBE_ATOMICS);
+	return 0;
+}
+
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -234,7 +245,7 @@ int BPF_PROG(probe_sk_storage, struct sock *sk)
 	__u64 *count = bpf_sk_storage_get(&probe_storage, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 
 	/* Counts the second state change of a socket: what the first one stored was found. */
-	if (count && __sync_fetch_and_add(count, 1) > 0)
+	if (count && (*count)++ > 0)
 		fired(PROBE_SK_STORAGE);
 	return 0;
 }

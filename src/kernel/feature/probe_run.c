@@ -70,6 +70,7 @@ const struct probe_kind probe_kinds[] = {
 	{PROBE_SK_LOOKUP, "sk_lookup", "probe_sk_lookup", .wants_private_net = true, .attach = probe_attach_netns,
 	 .noise = probe_noise_tcp},
 	{PROBE_RINGBUF, "ring_buffer", "probe_ringbuf", .map = "probe_ring", .noise = probe_noise_ring},
+	{PROBE_ATOMICS, "atomics", "probe_atomics", .noise = probe_noise_sleep},
 	{PROBE_SK_STORAGE, "sk_storage", "probe_sk_storage", .map = "probe_storage", .noise = probe_noise_tcp},
 	{PROBE_STACK, "stack", "probe_stack", .map = "probe_stacks", .noise = probe_noise_sleep},
 	{PROBE_TIMER, "bpf_timer", "probe_timer", .map = "probe_timers", .attach = probe_attach_nothing,
