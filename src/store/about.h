@@ -6,7 +6,7 @@
 
 /* "nest" as the application id of the file, and the schema version. */
 #define STORE_APPLICATION 0x6e657374
-#define STORE_VERSION     1
+#define STORE_VERSION     2
 
 struct recording_record {
 	uint32_t version; /* of the schema */

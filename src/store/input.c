@@ -10,7 +10,8 @@
 #include "store/rows.h"
 
 const struct option_spec input_option_table[] = {
-	OPTION(struct input_options, file, TEXT, "file", 'f', "FILE", "read this recording instead of the live host"),
+	OPTION(struct input_options, file, TEXT, "file", 'f', "FILE", "read this recording instead of the live host",
+	       .second = offsetof(struct input_options, other), .file = FILE_INPUT),
 	OPTION(struct input_options, from, TEXT, "from", 0, "TIME",
 	       "start at this time of the recording (02:13, 2026-11-15T02:13:00, +10s after its start)"),
 	OPTION(struct input_options, to, TEXT, "to", 0, "TIME",

@@ -7,6 +7,7 @@
 
 struct input_options {
 	const char *file;
+	const char *other; /* a second -f: the other end of the connections */
 	const char *from;
 	const char *to;
 };

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/new_file.h"
 #include "base/text.h"
 #include "store/bundled.h"
 #include "store/recording_inside.h"
@@ -294,6 +295,7 @@ static int open_path(struct recording *recording, struct why *why)
 
 	if (!is_plain_file(recording, why, &r))
 		return r;
+	new_file_note_input_path(recording->path);
 	recording->has_log = find_log(recording);
 	uri = uri_of(recording);
 	code = sqlite3_open_v2(uri, &recording->db,

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "snapshot/socket/join.h"
+#include "store/moment.h"
 #include "store/replay.h"
 #include "store/rows.h"
 
@@ -29,7 +30,7 @@ struct replay {
 	struct rows *samples;
 	struct time_range range;
 	VEC(struct stream) streams;
-	uint64_t sample_count;
+	VEC(uint64_t) boot_ns; /* of all samples in the range */
 };
 
 /* --- one table --- */
@@ -123,8 +124,10 @@ static void fill_table(struct stream *stream, struct snapshot *snapshot)
 	vec_each(&stream->now, holding) {
 		void *item = snapshot_table_add(table);
 
-		if (item)
-			memcpy(item, holding->data, stream->type->size);
+		if (!item)
+			break;
+		memcpy(item, holding->data, stream->type->size);
+		rows_set_durations(stream->rows, (void *[]){item}, moment_reference(snapshot));
 	}
 }
 
@@ -187,6 +190,10 @@ static int fail_missing(const struct recording *recording, const char *name, str
 	_cleanup_buf_ struct buf shown = BUF_INIT(300);
 
 	text_add_terminal(&shown, command, strnlen(command, 200));
+	/* Every snapshot of the whole host has this table, whatever could be read. */
+	if (strcmp(name, "gap") == 0)
+		return why_set(why, -ENOENT, "%s has no snapshots of the host: recorded by nest %s",
+			       recording_path(recording), buf_text(&shown));
 	return why_set(why, -ENOENT, "%s has no table %s: recorded by nest %s", recording_path(recording), name,
 		       buf_text(&shown));
 }
@@ -242,7 +249,7 @@ static int count_samples(struct replay *replay, struct why *why)
 	if (r < 0)
 		return r;
 	while ((r = next_sample(replay, &sample, why)) > 0)
-		replay->sample_count++;
+		vec_push(&replay->boot_ns, sample.begin_boot_ns);
 	rows_close(replay->samples);
 	replay->samples = NULL;
 	return r;
@@ -250,7 +257,12 @@ static int count_samples(struct replay *replay, struct why *why)
 
 uint64_t replay_samples(const struct replay *replay)
 {
-	return replay->sample_count;
+	return replay->boot_ns.count;
+}
+
+uint64_t replay_boot_ns(const struct replay *replay, uint64_t number)
+{
+	return replay->boot_ns.items[number];
 }
 
 int replay_open(struct recording *recording, const struct time_range *range, const struct record_type *const *types,
@@ -288,6 +300,7 @@ void replay_close(struct replay *replay)
 	vec_each(&replay->streams, stream)
 		close_stream(stream);
 	vec_done(&replay->streams);
+	vec_done(&replay->boot_ns);
 	rows_close(replay->samples);
 	free(replay);
 }

@@ -14,6 +14,8 @@ int replay_open(struct recording *recording, const struct time_range *range, con
 int replay_next(struct replay *replay, struct snapshot *snapshot, struct why *why) _must_check_;
 /* Samples in the range. */
 uint64_t replay_samples(const struct replay *replay);
+/* When one of them was taken, in time since boot. */
+uint64_t replay_boot_ns(const struct replay *replay, uint64_t number);
 /* Invalid rows so far. */
 uint64_t replay_refused(const struct replay *replay);
 void replay_close(struct replay *replay);

@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "store/input.h"
+#include "store/moment.h"
 #include "store/recording_inside.h"
 #include "store/rows.h"
 #include "store/sql.h"
@@ -15,6 +17,7 @@
 struct source {
 	struct field_ref ref;
 	int number;
+	bool is_moment;
 };
 
 struct rows {
@@ -47,11 +50,15 @@ static void add_select(struct rows *rows, const struct recorded_table *table, st
 		number = 3;
 	}
 	while (shape_next(&rows->shape, &at)) {
-		if (!has_column(table, at.field->name))
+		_cleanup_free_ char *moment = table->states && at.field->moment ? moment_column(at.field) : NULL;
+		bool is_moment = moment && has_column(table, moment);
+
+		/* Earlier recordings hold the duration itself. */
+		if (!is_moment && !has_column(table, at.field->name))
 			continue;
 		buf_add_text(sql, number ? ", " : "");
-		sql_add_name(sql, at.field->name);
-		vec_push(&rows->sources, (struct source){at, number++});
+		sql_add_name(sql, is_moment ? moment : at.field->name);
+		vec_push(&rows->sources, (struct source){at, number++, is_moment});
 	}
 	if (number == 0)
 		buf_add_text(sql, "0");
@@ -96,6 +103,32 @@ int rows_open(struct recording *recording, const struct rows_request *request, s
 	return 0;
 }
 
+/* The bits of the moment stand in the field until somebody knows the sample (rows_set_durations). */
+static int read_moment(const struct field *field, sqlite3_stmt *statement, int number, void *data)
+{
+	int64_t ns = sqlite3_column_int64(statement, number);
+
+	if (sqlite3_column_type(statement, number) == SQLITE_NULL)
+		return 0;
+	if (sqlite3_column_type(statement, number) != SQLITE_INTEGER)
+		return -EINVAL;
+	memcpy((char *)data + field->offset, &ns, sizeof(ns));
+	return 0;
+}
+
+void rows_set_durations(const struct rows *rows, void *const *parts, int64_t reference_ns)
+{
+	vec_each(&rows->sources, source) {
+		void *data = parts[source->ref.part];
+		int64_t ns;
+
+		if (!source->is_moment || value_get(source->ref.field, data).class == VALUE_UNKNOWN)
+			continue;
+		memcpy(&ns, (const char *)data + source->ref.field->offset, sizeof(ns));
+		moment_set(source->ref.field, data, reference_ns, ns);
+	}
+}
+
 static int read_row(struct rows *rows, void *const *parts)
 {
 	int r = 0;
@@ -114,7 +147,8 @@ static int read_row(struct rows *rows, void *const *parts)
 	for (size_t i = 0; r == 0 && i < rows->sources.count; i++) {
 		const struct source *source = &rows->sources.items[i];
 
-		r = column_read(source->ref.field, rows->statement, source->number, parts[source->ref.part]);
+		r = (source->is_moment ? read_moment : column_read)(source->ref.field, rows->statement, source->number,
+								    parts[source->ref.part]);
 	}
 	return r;
 }
@@ -197,4 +231,31 @@ int recording_check_interface(struct recording *recording, const char *dev, stru
 		return recording_fail(recording, code, why);
 	text_add_terminal(&shown, dev, strnlen(dev, 40));
 	return why_set(why, -ENODEV, "there is no interface '%s' in the recording", buf_text(&shown));
+}
+
+int rows_bounds(struct recording *recording, const struct time_range *range, uint64_t *ret_begin_ns,
+		uint64_t *ret_end_ns, struct why *why)
+{
+	struct shape shape = SHAPE_OF(&recorded_sample_type);
+	_cleanup_(rows_closep) struct rows *rows = NULL;
+	uint64_t begin_ns = 0, end_ns = 0;
+	struct sample_record sample;
+	int r = rows_open(recording, &(struct rows_request){.name = recorded_sample_type.name, .shape = &shape}, &rows,
+			  why);
+
+	while (r >= 0 && (r = rows_next(rows, (void *[]){&sample}, why)) > 0) {
+		uint64_t at_ns = sample.begin_time_ns;
+
+		if (at_ns == UINT64_MAX || at_ns < range->from_ns || at_ns > range->to_ns)
+			continue;
+		begin_ns = begin_ns ? min_of(begin_ns, at_ns) : at_ns;
+		end_ns = max_of(end_ns, at_ns);
+	}
+	if (r < 0)
+		return r;
+	if (!begin_ns)
+		return why_set(why, -ENODATA, "no sample in that time range");
+	*ret_begin_ns = begin_ns;
+	*ret_end_ns = end_ns;
+	return 0;
 }

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "base/map.h"
+#include "store/moment.h"
 #include "store/sql.h"
 #include "store/states.h"
 #include "store/store_inside.h"
@@ -23,7 +24,14 @@ struct content {
 struct held {
 	int64_t row; /* 0: not written yet */
 	int64_t pos;
-	uint64_t sample; /* the last one with this row */
+	uint64_t sample;   /* the last one with this row */
+	int64_t moments[]; /* of states.moments */
+};
+
+/* A field of which the moment is stored, and its number among the columns. */
+struct moment {
+	const struct field *field;
+	int number;
 };
 
 struct plan {
@@ -35,8 +43,10 @@ struct states {
 	struct store_table *table;
 	struct map held; /* struct content -> struct held */
 	VEC(struct plan) plans;
+	VEC(struct moment) moments;
 	struct buf bytes;
 	struct content seed;
+	int64_t reference_ns, tolerance_ns; /* of the moments of this sample */
 	sqlite3_stmt *end;
 	uint64_t sample;
 };
@@ -46,7 +56,11 @@ struct states *states_new(struct store_table *table)
 	struct states *states = xzalloc(sizeof(*states));
 
 	states->table = table;
-	states->held = MAP_INIT(sizeof(struct content), sizeof(struct held), 0);
+	for (size_t i = 0; i < table->columns.count; i++)
+		if (table->columns.items[i].ref.field->moment)
+			vec_push(&states->moments, (struct moment){table->columns.items[i].ref.field, (int)i});
+	states->held =
+		MAP_INIT(sizeof(struct content), sizeof(struct held) + states->moments.count * sizeof(int64_t), 0);
 	states->bytes = BUF_INIT((size_t)1 << 20);
 	if (getrandom(&states->seed, sizeof(states->seed), 0) != sizeof(states->seed))
 		states->seed = (struct content){(uintptr_t)states, (uint64_t)getpid()};
@@ -59,6 +73,7 @@ void states_free(struct states *states)
 		return;
 	map_done(&states->held);
 	vec_done(&states->plans);
+	vec_done(&states->moments);
 	buf_done(&states->bytes);
 	sqlite3_finalize(states->end);
 	free(states);
@@ -66,11 +81,15 @@ void states_free(struct states *states)
 
 /* --- content --- */
 
-/* Serialises a field, so that equal rows give equal bytes. */
+/* Serialises a field, so that equal rows give equal bytes. Of a moment only whether it is known: see hold_moments. */
 static void add_content(struct buf *bytes, const struct field *field, const void *data)
 {
 	struct value value = value_get(field, data);
 
+	if (field->moment && value.class == VALUE_UINT) {
+		buf_add_char(bytes, 3);
+		return;
+	}
 	switch (value.class) {
 	case VALUE_UNKNOWN:
 		buf_add_char(bytes, 0);
@@ -109,6 +128,43 @@ static struct content content_of(const struct content *seed, const char *bytes, 
 	return c;
 }
 
+/* --- moments --- */
+
+static int64_t estimate(const struct states *states, const struct moment *moment, const void *data)
+{
+	int64_t ns = 0;
+
+	(void)moment_get(moment->field, data, states->reference_ns, &ns);
+	return ns;
+}
+
+/* Whether all moments of the row are those that were written; if so, the row takes its durations from them. */
+static bool hold_moments(const struct states *states, const struct held *held, void *data)
+{
+	for (size_t i = 0; i < states->moments.count; i++)
+		if (!moment_holds(states->moments.items[i].field, held->moments[i],
+				  estimate(states, &states->moments.items[i], data), states->reference_ns,
+				  states->tolerance_ns))
+			return false;
+	for (size_t i = 0; i < states->moments.count; i++)
+		if (value_get(states->moments.items[i].field, data).class == VALUE_UINT)
+			moment_set(states->moments.items[i].field, data, states->reference_ns, held->moments[i]);
+	return true;
+}
+
+static void bind_moments(const struct states *states, struct held *held, const void *data)
+{
+	for (size_t i = 0; i < states->moments.count; i++) {
+		const struct moment *moment = &states->moments.items[i];
+		int64_t ns;
+
+		if (!moment_get(moment->field, data, states->reference_ns, &ns))
+			continue;
+		held->moments[i] = ns;
+		(void)sqlite3_bind_int64(states->table->insert, STATE_COLUMNS + 1 + moment->number, ns);
+	}
+}
+
 /* --- rows --- */
 
 static int end_row(struct states *states, const struct held *held)
@@ -136,19 +192,22 @@ static int write_row(struct states *states, const struct plan *plan, const void 
 	struct store_table *table = states->table;
 	struct store *store = table->store;
 	struct held *held;
-	int r = store_bind(table, &RECORD_OF(data), 4);
+	int r = store_bind(table, &RECORD_OF(data), STATE_COLUMNS + 1);
 
 	if (r < 0)
 		return r;
 	sqlite3_bind_int64(table->insert, 1, (sqlite3_int64)states->sample);
 	sqlite3_bind_int64(table->insert, 2, STATE_OPEN);
 	sqlite3_bind_int64(table->insert, 3, pos);
+	held = map_get(&states->held, &plan->content);
+	bind_moments(states, held, data);
 	r = store_step(store, table->insert);
 	if (r < 0)
 		return r;
 	store->batch_rows++;
-	held = map_get(&states->held, &plan->content);
-	*held = (struct held){sqlite3_last_insert_rowid(store->db), pos, states->sample};
+	held->row = sqlite3_last_insert_rowid(store->db);
+	held->pos = pos;
+	held->sample = states->sample;
 	return 0;
 }
 
@@ -171,7 +230,7 @@ static int plan_rows(struct states *states, const struct snapshot_table *now)
 
 	states->plans.count = 0;
 	for (size_t i = 0; r == 0 && i < now->count; i++) {
-		const void *data = now->items + i * type->size;
+		void *data = now->items + i * type->size;
 		struct plan plan = {};
 		struct held *held;
 
@@ -180,16 +239,17 @@ static int plan_rows(struct states *states, const struct snapshot_table *now)
 			add_content(&states->bytes, &type->fields[field], data);
 		plan.content = content_of(&states->seed, states->bytes.data, states->bytes.len);
 		held = find_held(states, &plan.content);
-		if (held && held->pos > before) {
+		if (held && held->pos > before && hold_moments(states, held, data)) {
 			plan.pos = before = held->pos;
 			held->sample = states->sample;
 		} else {
-			/* It moved up: the old row ends, a new one starts. */
+			/* It moved up, or a moment changed: the old row ends, a new one starts. */
 			if (held)
 				r = end_row(states, held);
 			/* Marks it as used, so that the next row of the same content finds another. */
 			held = map_put(&states->held, &plan.content, NULL);
-			*held = (struct held){.sample = states->sample};
+			held->row = held->pos = 0;
+			held->sample = states->sample;
 		}
 		vec_push(&states->plans, plan);
 	}
@@ -254,11 +314,13 @@ static int end_rows(struct states *states, bool all)
 	return r;
 }
 
-int states_add(struct states *states, const struct snapshot_table *now, uint64_t sample)
+int states_add(struct states *states, struct snapshot *snapshot, const struct snapshot_table *now, uint64_t sample)
 {
 	int r;
 
 	states->sample = sample;
+	states->reference_ns = moment_reference(snapshot);
+	states->tolerance_ns = moment_tolerance(snapshot);
 	r = plan_rows(states, now);
 	if (r == 0)
 		r = write_rows(states, now);

@@ -10,20 +10,30 @@
 /* A batch ends after this time or this many rows, whichever comes first. */
 #define BATCH_NS   (500 * NSEC_PER_SEC / 1000)
 #define BATCH_ROWS 4000
+/* With a limit of size: a batch takes this share of it, at this many bytes per row. */
+#define BATCH_SHARE 32
+#define ROW_BYTES   256
+/* How often the file is looked at. */
+#define CHECK_NS NSEC_PER_SEC
 /* Rows between two reads of the clock. */
 #define CLOCK_ROWS 64
 
-static const char open_sql[] = "PRAGMA page_size = 8192;"
-			       "PRAGMA journal_mode = WAL;"
-			       "PRAGMA synchronous = NORMAL;"
-			       "PRAGMA temp_store = MEMORY;"
-			       "PRAGMA cache_size = -16384;"
-			       "PRAGMA wal_autocheckpoint = 2000;";
+const char store_log_sql[] = "PRAGMA journal_mode = WAL;"
+			     "PRAGMA wal_autocheckpoint = 2000;";
+const char store_open_sql[] = "PRAGMA page_size = 8192;"
+			      "PRAGMA synchronous = NORMAL;"
+			      /* What is deleted need not be overwritten: the file is as private as its rows. */
+			      "PRAGMA secure_delete = OFF;"
+			      "PRAGMA temp_store = MEMORY;"
+			      "PRAGMA cache_size = -16384;";
 
 /* --- errors --- */
 
-static int errno_of(int sqlite_code)
+static int errno_of(sqlite3 *db, int sqlite_code)
 {
+	/* The log's index beside the file also needs room. */
+	if ((sqlite_code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC)
+		return -ENOSPC;
 	switch (sqlite_code & 0xff) {
 	case SQLITE_FULL:
 		return -ENOSPC;
@@ -43,13 +53,14 @@ static int errno_of(int sqlite_code)
 int store_fail(struct store *store, int sqlite_code)
 {
 	if (store->error == 0) {
-		store->error = errno_of(sqlite_code);
+		store->error = errno_of(store->db, sqlite_code);
 		if (store->error == -ENOSPC)
 			(void)why_set(&store->why, 0, "%s: no space left; the recording up to now is kept",
 				      store->path);
 		else
 			(void)why_set(&store->why, 0, "%s: %s", store->path, sqlite3_errmsg(store->db));
-		if (!sqlite3_get_autocommit(store->db))
+		/* Without memory there is not even a connection. */
+		if (store->db && !sqlite3_get_autocommit(store->db))
 			(void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 		store->in_batch = false;
 	}
@@ -100,6 +111,14 @@ int store_begin(struct store *store)
 	return 0;
 }
 
+/* Few rows at a time where the file must stay small. */
+static uint64_t rows_in_batch(const struct store *store)
+{
+	uint64_t rows = store->limit_bytes / BATCH_SHARE / ROW_BYTES;
+
+	return store->limit_bytes ? max_of(min_of(rows, (uint64_t)BATCH_ROWS), (uint64_t)CLOCK_ROWS) : BATCH_ROWS;
+}
+
 int store_commit(struct store *store)
 {
 	int r;
@@ -108,12 +127,43 @@ int store_commit(struct store *store)
 		return store->error;
 	r = store_run(store, "COMMIT");
 	store->in_batch = false;
-	return r;
+	return r == 0 && !store->trimming ? store_keep_size(store) : r;
+}
+
+static bool is_same_file(const char *path, dev_t dev, ino_t ino, off_t least)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && info.st_dev == dev && info.st_ino == ino && info.st_size >= least;
+}
+
+/* Rows written to a file without a name are lost, and SQLite does not notice. */
+static int check_file(struct store *store)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	struct stat info;
+
+	if (store->error || now_ns - store->checked_ns < CHECK_NS)
+		return store->error;
+	store->checked_ns = now_ns;
+	if (!is_same_file(store->path, store->dev, store->ino, store->bytes)) {
+		store->error = -EIO;
+		return why_set(&store->why, -EIO, "%s was deleted, replaced or truncated by another program",
+			       store->path);
+	}
+	if (stat(store->path, &info) == 0)
+		store->bytes = info.st_size;
+	return 0;
 }
 
 int store_tick(struct store *store)
 {
-	if (store->in_batch && clock_monotonic_ns() - store->batch_begin_ns >= BATCH_NS)
+	int r = check_file(store);
+
+	if (r < 0)
+		return r;
+	if (store->in_batch &&
+	    (store->batch_rows >= rows_in_batch(store) || clock_monotonic_ns() - store->batch_begin_ns >= BATCH_NS))
 		return store_commit(store);
 	return store->error;
 }
@@ -140,10 +190,24 @@ int store_add(struct store_table *table, const struct record *record)
 		r = store_step(store, table->insert);
 	if (r < 0)
 		return r;
+	if (store->row_fn)
+		store->row_fn(store->row_context, table->name, (uint64_t)sqlite3_last_insert_rowid(store->db),
+			      &table->shape, record);
 	store->batch_rows++;
-	if (store->batch_rows >= BATCH_ROWS)
+	if (store->batch_rows >= rows_in_batch(store))
 		return store_commit(store);
 	return store->batch_rows % CLOCK_ROWS == 0 ? store_tick(store) : 0;
+}
+
+void store_on_row(struct store *store, store_row_fn *fn, void *context)
+{
+	store->row_fn = fn;
+	store->row_context = context;
+}
+
+uint64_t store_begin_ns(const struct store *store)
+{
+	return store->begin_ns;
 }
 
 /* --- metadata --- */
@@ -176,6 +240,7 @@ static int describe(struct store *store, const char *command)
 	struct host_record host;
 	int r = add_one(store, &recording_type, &recording);
 
+	store->begin_ns = recording.time_ns;
 	host_record_fill(&host);
 	if (r == 0)
 		r = add_one(store, &host_type, &host);
@@ -197,11 +262,24 @@ static void free_table(struct store_table *table)
 	free(table);
 }
 
-static void free_store(struct store *store)
+static void free_existing(struct store *store)
+{
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&store->existing, &at, &key, &value))
+		free(*(char **)value);
+	map_done(&store->existing);
+}
+
+void store_free(struct store *store)
 {
 	vec_each(&store->tables, table)
 		free_table(*table);
 	vec_done(&store->tables);
+	vec_done(&store->steps);
+	free_existing(store);
 	sqlite3_close(store->db);
 	free(store->path);
 	free(store);
@@ -215,43 +293,66 @@ static bool has_log(const char *path)
 	return access(log, F_OK) == 0;
 }
 
-static int claim_path(const char *path, struct why *why)
+/*
+ * A recorder that was killed while it created the file must come back by itself: its file is empty, and nobody else's
+ * content is lost. Whatever is more than that is a recording, or something else.
+ */
+static int claim_path(const char *path, struct stat *ret_info, struct why *why)
 {
 	_cleanup_close_ int fd = -1;
 
+	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+	if (fd < 0 && errno == ELOOP)
+		return why_set(why, -EEXIST, "%s is a symbolic link; recordings do not follow links", path);
+	if (fd < 0 || fstat(fd, ret_info) < 0)
+		return why_set(why, -errno, "cannot write %s: %s", path, strerror(errno));
+	if (!S_ISREG(ret_info->st_mode) || ret_info->st_size > 0 || ret_info->st_uid != geteuid())
+		return why_set(why, -EEXIST, "%s already exists; recordings are not overwritten", path);
 	if (has_log(path))
 		return why_set(why, -EEXIST, "%s-wal exists, left over from another recording; remove it", path);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0 && errno == EEXIST)
-		return why_set(why, -EEXIST, "%s already exists; recordings are not overwritten", path);
-	if (fd < 0)
+	if (fchmod(fd, 0600) < 0)
 		return why_set(why, -errno, "cannot write %s: %s", path, strerror(errno));
 	return 0;
+}
+
+/* The file is made in one transaction, before there is a log: killed in between, it stays empty. */
+static int make_file(struct store *store, const char *command)
+{
+	char sql[128];
+	int r;
+
+	snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %d;", STORE_APPLICATION,
+		 STORE_VERSION);
+	r = store_run(store, store_open_sql);
+	if (r == 0)
+		r = store_begin(store);
+	if (r == 0)
+		r = store_run(store, sql);
+	if (r == 0)
+		r = describe(store, command);
+	return r == 0 ? store_run(store, store_log_sql) : r;
 }
 
 int store_create(const char *path, const char *command, struct store **ret_store, struct why *why)
 {
 	struct store *store;
-	char sql[128];
-	int code, r = claim_path(path, why);
+	struct stat info = {};
+	int code, r = claim_path(path, &info, why);
 
 	if (r < 0)
 		return r;
 	store = xzalloc(sizeof(*store));
 	store->path = xstrdup(path);
-	code = sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	store->dev = info.st_dev;
+	store->ino = info.st_ino;
+	code = sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
+			       NULL);
 	if (code != SQLITE_OK)
 		(void)store_fail(store, code);
-	snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %d;", STORE_APPLICATION,
-		 STORE_VERSION);
-	r = store_run(store, open_sql);
-	if (r == 0)
-		r = store_run(store, sql);
-	if (r == 0)
-		r = describe(store, command);
+	r = make_file(store, command);
 	if (r < 0) {
 		(void)why_set(why, r, "%s", store->why.text);
-		free_store(store);
+		store_free(store);
 		(void)unlink(path);
 		return r;
 	}
@@ -265,7 +366,10 @@ int store_close(struct store *store, struct why *why)
 
 	if (!store)
 		return 0;
+	store->checked_ns = 0;
 	r = store_commit(store);
+	if (r == 0)
+		r = check_file(store);
 	vec_each(&store->tables, table) {
 		sqlite3_finalize((*table)->insert);
 		(*table)->insert = NULL;
@@ -276,6 +380,6 @@ int store_close(struct store *store, struct why *why)
 	(void)sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
 	if (r < 0)
 		(void)why_set(why, r, "%s", store->why.text);
-	free_store(store);
+	store_free(store);
 	return r;
 }

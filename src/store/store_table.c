@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "store/moment.h"
 #include "store/sql.h"
 #include "store/states.h"
 #include "store/store_inside.h"
@@ -10,17 +11,25 @@
 
 #define SQL_MAX ((size_t)1 << 20)
 
+/* Snapshots' tables have moments where their fields have durations. */
+static char *column_name(const struct store_table *table, const struct field *field)
+{
+	return table->is_states && field->moment ? moment_column(field) : xstrdup(field->name);
+}
+
 static void add_create(struct buf *sql, const struct store_table *table)
 {
-	bool comma = table->states != NULL;
+	bool comma = table->is_states;
 
 	buf_add_text(sql, "CREATE TABLE ");
 	sql_add_name(sql, table->name);
 	buf_add_text(sql,
-		     table->states ? " (first INTEGER NOT NULL, last INTEGER NOT NULL, pos INTEGER NOT NULL" : " (");
+		     table->is_states ? " (first INTEGER NOT NULL, last INTEGER NOT NULL, pos INTEGER NOT NULL" : " (");
 	vec_each(&table->columns, column) {
+		_cleanup_free_ char *name = column_name(table, column->ref.field);
+
 		buf_add_text(sql, comma ? ", " : "");
-		sql_add_name(sql, column->ref.field->name);
+		sql_add_name(sql, name);
 		buf_add_format(sql, " %s", column_sql_type(column->ref.field));
 		comma = true;
 	}
@@ -29,7 +38,7 @@ static void add_create(struct buf *sql, const struct store_table *table)
 
 static void add_insert(struct buf *sql, const struct store_table *table)
 {
-	size_t count = table->columns.count + (table->states ? 3 : 0);
+	size_t count = table->columns.count + (table->is_states ? STATE_COLUMNS : 0);
 
 	buf_add_text(sql, "INSERT INTO ");
 	sql_add_name(sql, table->name);
@@ -44,8 +53,11 @@ static void add_view(struct buf *sql, const struct store_table *table)
 	struct readable_columns columns = {};
 
 	vec_each(&table->columns, column)
-		vec_push(&columns.items, (struct readable_column){column->ref.field->name, column->ref.field});
-	views_add_sql(sql, table->name, table->states != NULL, false, &columns);
+		vec_push(&columns.items,
+			 (struct readable_column){column_name(table, column->ref.field), column->ref.field});
+	views_add_sql(sql, table->name, table->is_states, false, &columns);
+	vec_each(&columns.items, column)
+		free((char *)column->name);
 	vec_done(&columns.items);
 }
 
@@ -56,11 +68,15 @@ static int describe_columns(struct store_table *table)
 
 	vec_each(&table->columns, column) {
 		const struct field *field = column->ref.field;
+		bool is_moment = table->is_states && field->moment;
+		_cleanup_free_ char *name = column_name(table, field);
+		_cleanup_free_ char *help = is_moment ? xasprintf("that moment, in time since boot: %s", field->help)
+						      : xstrdup(field->help);
 		struct column_record record = {.table = table->name,
-					       .column = field->name,
+					       .column = name,
 					       .kind = about_kind_name(field->kind),
 					       .unit = field->unit,
-					       .help = field->help};
+					       .help = help};
 
 		if (r == 0)
 			r = store_add(columns, &RECORD_OF(&record));
@@ -68,7 +84,23 @@ static int describe_columns(struct store_table *table)
 	return r;
 }
 
-static int create(struct store_table *table)
+/* Of a recording that is continued. One of other columns, by another build, begins again. */
+static int reuse(struct store_table *table, const char *create_sql, bool *ret_reused)
+{
+	char *const *before = map_get(&table->store->existing, table->name);
+	_cleanup_buf_ struct buf sql = BUF_INIT(SQL_MAX);
+
+	*ret_reused = before && strcmp(*before, create_sql) == 0;
+	if (!before || *ret_reused)
+		return 0;
+	buf_add_text(&sql, "DROP TABLE ");
+	sql_add_name(&sql, table->name);
+	buf_add_format(&sql, "; DROP VIEW IF EXISTS \"v_%s\"; DELETE FROM \"column\" WHERE \"table\" = '%s'",
+		       table->name, table->name);
+	return store_run(table->store, buf_text(&sql));
+}
+
+static int create(struct store_table *table, bool *ret_reused)
 {
 	_cleanup_buf_ struct buf sql = BUF_INIT(SQL_MAX);
 	struct store *store = table->store;
@@ -76,10 +108,12 @@ static int create(struct store_table *table)
 
 	add_create(&sql, table);
 	if (r == 0)
+		r = reuse(table, buf_text(&sql), ret_reused);
+	if (r == 0 && !*ret_reused)
 		r = store_run(store, buf_text(&sql));
 	buf_clear(&sql);
 	add_view(&sql, table);
-	if (r == 0)
+	if (r == 0 && !*ret_reused)
 		r = store_run(store, buf_text(&sql));
 	buf_clear(&sql);
 	add_insert(&sql, table);
@@ -93,9 +127,11 @@ int store_table_make(struct store *store, const char *name, const struct shape *
 {
 	struct store_table *table = xzalloc(sizeof(*table));
 	struct field_ref at = {};
+	bool reused = false;
 	int r;
 
-	*table = (struct store_table){.store = store, .name = sql_table_name(name), .shape = *shape, .time_column = -1};
+	*table = (struct store_table){
+		.store = store, .name = sql_table_name(name), .shape = *shape, .is_states = states, .time_column = -1};
 	vec_push(&store->tables, table);
 	while (shape_next(shape, &at)) {
 		struct column *column = vec_add(&table->columns);
@@ -106,9 +142,9 @@ int store_table_make(struct store *store, const char *name, const struct shape *
 	}
 	if (states)
 		table->states = states_new(table);
-	r = create(table);
+	r = create(table, &reused);
 	/* The table of columns cannot describe itself while it is created. */
-	if (r == 0)
+	if (r == 0 && !reused)
 		r = describe_columns(table);
 	*ret_table = table;
 	return r;

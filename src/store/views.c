@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <string.h>
 
+#include "store/moment.h"
 #include "store/recording_inside.h"
 #include "store/sql.h"
 #include "store/views.h"
@@ -11,6 +12,12 @@ static void add_column(struct buf *sql, const struct readable_column *column)
 {
 	const struct field *field = column->field;
 
+	if (field && field->moment && strcmp(field->name, column->name) != 0) {
+		moment_add_readable(field, sql);
+		buf_add_text(sql, " AS ");
+		sql_add_name(sql, field->name);
+		return;
+	}
 	if (field && column_add_readable(field, "t", sql)) {
 		buf_add_text(sql, " AS ");
 		/* A readable time is no longer in nanoseconds. */
@@ -47,10 +54,17 @@ void views_add_sql(struct buf *sql, const char *name, bool states, bool temporar
 		buf_add_text(sql, " JOIN main.sample AS s ON s.id BETWEEN t.first AND t.last");
 }
 
+static bool is_column_of(const struct field *field, const char *column)
+{
+	_cleanup_free_ char *moment = field->moment ? moment_column(field) : NULL;
+
+	return strcmp(field->name, column) == 0 || (moment && strcmp(moment, column) == 0);
+}
+
 static const struct field *find_in(const struct record_type *type, const char *column)
 {
 	for (uint32_t i = 0; i < type->field_count; i++)
-		if (strcmp(type->fields[i].name, column) == 0)
+		if (is_column_of(&type->fields[i], column))
 			return &type->fields[i];
 	return NULL;
 }

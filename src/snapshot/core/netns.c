@@ -159,8 +159,12 @@ int netns_find(const char *spec, struct netns_list *ret_list, struct why *why)
 
 	if (!spec || !*spec || strcmp(spec, "all") == 0) {
 		r = add_at(&list, AT_FDCWD, "/proc/thread-self/ns/net", &own);
+		/* Nothing that was asked for is missing, but /proc: not -ENOENT. */
 		if (r < 0)
-			return why_set(why, r, "cannot open /proc/thread-self/ns/net: %s", strerror(-r));
+			return why_set(why, -EPERM, "cannot open /proc/thread-self/ns/net: %s%s", strerror(-r),
+				       access("/proc/self", F_OK) < 0
+					       ? " (/proc is not mounted: mount -t proc proc /proc)"
+					       : "");
 		if (spec && *spec) {
 			add_named(&list);
 			add_of_processes(&list);

@@ -131,7 +131,7 @@ static int ask(struct snapshot *snapshot, struct mnl_socket *socket, const struc
 
 int nl_ask_on(struct snapshot *snapshot, struct mnl_socket *socket, const struct nl_question *question)
 {
-	bool changed;
+	bool changed = false;
 
 	return ask(snapshot, socket, question, &changed);
 }
@@ -166,7 +166,7 @@ int nl_ask(struct snapshot *snapshot, const struct nl_question *question, struct
 	marks_set(&marks, snapshot);
 	for (unsigned try = 0;; try++) {
 		_cleanup_(nl_closep) struct mnl_socket *socket = nl_open(question->protocol, why);
-		bool changed;
+		bool changed = false;
 		int r;
 
 		if (!socket)

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "snapshot/core/arena.h"
+#include "snapshot/core/settings.h"
 #include "snapshot/core/table_share.h"
 
 /* Upper bounds of tables that grow with the host. */
@@ -25,6 +26,7 @@ RECORD_TYPE(gap_type, "gap", struct gap_record, gap_fields, "missing data, and w
 
 struct snapshot_memory {
 	struct arena texts;
+	struct settings settings;
 	const struct snapshot_source *sources[SOURCES_MAX]; /* in run order */
 	void *states[SOURCES_MAX];
 	size_t source_count;
@@ -91,6 +93,7 @@ void snapshot_free(struct snapshot *snapshot)
 		free(snapshot->tables[i].blank);
 	}
 	arena_done(&memory->texts);
+	settings_done(&memory->settings);
 	free(memory);
 	free(snapshot->tables);
 	free(snapshot->message);
@@ -232,6 +235,13 @@ int snapshot_read(struct snapshot *snapshot, const char *path)
 {
 	buf_clear(&snapshot->text);
 	return buf_read_file(&snapshot->text, path);
+}
+
+int snapshot_read_setting(struct snapshot *snapshot, const char *path)
+{
+	buf_clear(&snapshot->text);
+	return settings_read(&snapshot->memory->settings, snapshot->netns, path, snapshot->begin_boot_ns,
+			     &snapshot->text);
 }
 
 static bool wants_any(const struct snapshot *snapshot, const struct record_type *const *types)

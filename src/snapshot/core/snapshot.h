@@ -144,6 +144,8 @@ void snapshot_gap(struct snapshot *snapshot, const char *lost, const char *forma
 void snapshot_table_reserve(struct snapshot_table *table, size_t room);
 /* Reads a whole file into snapshot->text. */
 int snapshot_read(struct snapshot *snapshot, const char *path) _must_check_;
+/* The same for a setting, up to one second old (settings.h); path must be a constant. */
+int snapshot_read_setting(struct snapshot *snapshot, const char *path) _must_check_;
 
 /* Missing data, and why: type "gap". */
 struct gap_record {

@@ -73,10 +73,12 @@ void conntrack_parse(struct conntrack_record *conntrack, const char *text)
 	}
 }
 
-static int read_number(struct snapshot *snapshot, const char *path, uint64_t *value)
+#define PATH "/proc/sys/net/netfilter/nf_conntrack_"
+
+/* Of a file just read, or not (r < 0). */
+static int take_number(struct snapshot *snapshot, int r, uint64_t *value)
 {
 	const char *text;
-	int r = snapshot_read(snapshot, path);
 
 	if (r < 0)
 		return r;
@@ -94,7 +96,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	if (!conntrack)
 		return -E2BIG;
 	conntrack->netns = snapshot->netns;
-	r = read_number(snapshot, "/proc/sys/net/netfilter/nf_conntrack_count", &conntrack->entries);
+	r = take_number(snapshot, snapshot_read(snapshot, PATH "count"), &conntrack->entries);
 	if (r < 0)
 		snapshot_table_drop(table);
 	/* Module not loaded: no conntrack, no gap. */
@@ -102,8 +104,8 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		return 0;
 	if (r < 0)
 		return why_set(why, r, "cannot read nf_conntrack_count: %s", strerror(-r));
-	(void)read_number(snapshot, "/proc/sys/net/netfilter/nf_conntrack_max", &conntrack->entries_max);
-	(void)read_number(snapshot, "/proc/sys/net/netfilter/nf_conntrack_buckets", &conntrack->buckets);
+	(void)take_number(snapshot, snapshot_read_setting(snapshot, PATH "max"), &conntrack->entries_max);
+	(void)take_number(snapshot, snapshot_read_setting(snapshot, PATH "buckets"), &conntrack->buckets);
 	/* Without CONFIG_NF_CONNTRACK_PROCFS only the counts exist. */
 	if (snapshot_read(snapshot, "/proc/thread-self/net/stat/nf_conntrack") == 0)
 		conntrack_parse(conntrack, buf_text(&snapshot->text));

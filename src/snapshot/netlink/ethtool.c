@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/ethtool.h>
+#include <linux/net_tstamp.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "snapshot/netlink/link.h"
+#include "snapshot/netlink/link_modes.h"
 
 /* Bound on strings and statistics of one driver. */
 #define STATISTICS_MAX 16384
@@ -24,6 +26,9 @@ static const struct enum_name part_items[] = {
 	{LINK_PART_PAUSE, "pause", "pause frames (ethtool -a)"},
 	{LINK_PART_OFFLOAD, "offload", "offloads (ethtool -k)"},
 	{LINK_PART_STATISTIC, "statistic", "driver statistics (ethtool -S)"},
+	{LINK_PART_LINK, "link", "link modes (ethtool)"},
+	{LINK_PART_RSS, "rss", "receive side scaling (ethtool -x)"},
+	{LINK_PART_TIMESTAMP, "timestamp", "packet timestamps (ethtool -T)"},
 };
 static struct enum_names part_names = {.items = part_items, .count = ARRAY_SIZE(part_items)};
 
@@ -238,6 +243,95 @@ static void add_statistics(const struct query *query)
 	}
 }
 
+/* Three masks of as many words as the kernel says follow the settings. */
+#define MODE_WORDS_MAX 127
+
+static void add_modes(const struct query *query)
+{
+	_cleanup_free_ struct ethtool_link_settings *link =
+		xzalloc(sizeof(*link) + 3 * MODE_WORDS_MAX * sizeof(uint32_t));
+	unsigned words;
+
+	/* The first request asks for the number of words, which the kernel gives as a negative one. */
+	link->cmd = ETHTOOL_GLINKSETTINGS;
+	if (!get(query, link) || link->link_mode_masks_nwords >= 0)
+		return;
+	link->cmd = ETHTOOL_GLINKSETTINGS;
+	link->link_mode_masks_nwords = (int8_t)-link->link_mode_masks_nwords;
+	words = (unsigned)link->link_mode_masks_nwords;
+	if (!get(query, link) || link->link_mode_masks_nwords != (int8_t)words)
+		return;
+	add_switch(query, LINK_PART_LINK, "autonegotiate", link->autoneg == AUTONEG_ENABLE);
+	if (link_modes_fastest(link->link_mode_masks, words))
+		add_number(query, LINK_PART_LINK, "speed-supported", link_modes_fastest(link->link_mode_masks, words),
+			   UINT64_MAX);
+	if (link_modes_fastest(link->link_mode_masks + words, words))
+		add_number(query, LINK_PART_LINK, "speed-advertised",
+			   link_modes_fastest(link->link_mode_masks + words, words), UINT64_MAX);
+	if (link_modes_fastest(link->link_mode_masks + 2 * words, words))
+		add_number(query, LINK_PART_LINK, "speed-partner",
+			   link_modes_fastest(link->link_mode_masks + 2 * words, words), UINT64_MAX);
+}
+
+static void add_fec(const struct query *query)
+{
+	static const struct {
+		uint32_t bit;
+		const char *name;
+	} codes[] = {{ETHTOOL_FEC_OFF, "off"},
+		     {ETHTOOL_FEC_RS, "RS"},
+		     {ETHTOOL_FEC_BASER, "BaseR"},
+		     {ETHTOOL_FEC_LLRS, "LLRS"}};
+	struct ethtool_fecparam fec = {.cmd = ETHTOOL_GFECPARAM};
+
+	if (!get(query, &fec))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		if (fec.active_fec == codes[i].bit)
+			add_text(query, LINK_PART_LINK, "fec", codes[i].name, 8);
+}
+
+/* Larger tables do not exist. */
+#define RSS_ENTRIES_MAX 4096
+
+static void add_rss(const struct query *query)
+{
+	struct ethtool_rxfh_indir ask = {.cmd = ETHTOOL_GRXFHINDIR};
+	_cleanup_free_ struct ethtool_rxfh_indir *table = NULL;
+	bool used[RSS_ENTRIES_MAX] = {};
+	uint32_t queues = 0;
+
+	if (!get(query, &ask) || ask.size == 0 || ask.size > RSS_ENTRIES_MAX)
+		return;
+	table = xzalloc(sizeof(*table) + ask.size * sizeof(table->ring_index[0]));
+	table->cmd = ETHTOOL_GRXFHINDIR;
+	table->size = ask.size;
+	if (!get(query, table) || table->size > ask.size)
+		return;
+	for (uint32_t i = 0; i < table->size; i++)
+		if (table->ring_index[i] < RSS_ENTRIES_MAX && !used[table->ring_index[i]]) {
+			used[table->ring_index[i]] = true;
+			queues++;
+		}
+	add_number(query, LINK_PART_RSS, "entries", table->size, UINT64_MAX);
+	add_number(query, LINK_PART_RSS, "queues", queues, UINT64_MAX);
+}
+
+static void add_timestamps(const struct query *query)
+{
+	struct ethtool_ts_info info = {.cmd = ETHTOOL_GET_TS_INFO};
+
+	if (!get(query, &info))
+		return;
+	add_switch(query, LINK_PART_TIMESTAMP, "hardware-receive", info.so_timestamping & SOF_TIMESTAMPING_RX_HARDWARE);
+	add_switch(query, LINK_PART_TIMESTAMP, "hardware-transmit",
+		   info.so_timestamping & SOF_TIMESTAMPING_TX_HARDWARE);
+	add_switch(query, LINK_PART_TIMESTAMP, "software-transmit",
+		   info.so_timestamping & SOF_TIMESTAMPING_TX_SOFTWARE);
+	if (info.phc_index >= 0)
+		add_number(query, LINK_PART_TIMESTAMP, "clock", (uint64_t)info.phc_index, UINT64_MAX);
+}
+
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -256,6 +350,10 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		add_interrupts(&query);
 		add_features(&query);
 		add_statistics(&query);
+		add_modes(&query);
+		add_fec(&query);
+		add_rss(&query);
+		add_timestamps(&query);
 	}
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Driver settings and statistics (ethtool -i -g -l -c -a -k -S): type "link_detail", only on request. */
+/* Driver settings and statistics (ethtool, and -i -g -l -c -a -k -S -x -T): type "link_detail", only on request. */
 #pragma once
 
 #include "snapshot/core/snapshot.h"
@@ -12,6 +12,9 @@ enum link_part {
 	LINK_PART_PAUSE,
 	LINK_PART_OFFLOAD,
 	LINK_PART_STATISTIC,
+	LINK_PART_LINK,
+	LINK_PART_RSS,
+	LINK_PART_TIMESTAMP,
 };
 
 struct link_detail_record {

@@ -335,7 +335,7 @@ static void note_legacy(struct snapshot *snapshot)
 					    "/proc/thread-self/net/ip6_tables_names"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		if (snapshot_read(snapshot, lists[i]) == 0 && snapshot->text.len > 0) {
+		if (snapshot_read_setting(snapshot, lists[i]) == 0 && snapshot->text.len > 0) {
 			snapshot_gap(snapshot, "drops by iptables-legacy rules",
 				     "iptables-legacy tables in use (%s); only nftables rules are read",
 				     i ? "IPv6" : "IPv4");

@@ -5,11 +5,14 @@
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
 #include "base/map.h"
 #include "snapshot/netlink/link.h"
+#include "snapshot/netlink/link_modes.h"
+#include "snapshot/netlink/pcie_link.h"
 
 static const struct enum_name flag_items[] = {
 	{IFF_UP, "UP", "administratively up"},
@@ -62,6 +65,8 @@ static const struct field link_fields[] = {
 	FIELD(L, qdisc, TEXT, "root qdisc"),
 	FIELD(L, tx_queue_len, COUNT, "transmit queue length, packets (txqueuelen)", .hidden = true),
 	FIELD(L, speed, COUNT, "link speed", .unit = "bit/s", .hidden = true),
+	FIELD(L, speed_max, COUNT, "highest link speed that the device supports", .unit = "bit/s", .hidden = true),
+	FIELD(L, bus_rate, COUNT, "rate of its PCIe link in one direction", .unit = "bit/s", .hidden = true),
 	FIELD(L, duplex, ENUM, "duplex mode", .names = &duplex_names, .hidden = true),
 	FIELD(L, rx_bytes, BYTES, "received"),
 	FIELD(L, rx_packets, COUNT, "packets received"),
@@ -230,6 +235,7 @@ static void read_speed(int fd, struct link_record *link)
 	_Alignas(8) uint8_t room[sizeof(struct ethtool_link_settings) + 3 * 127 * sizeof(uint32_t)] = {};
 	struct ethtool_link_settings *settings = (struct ethtool_link_settings *)room;
 	struct ifreq request = {.ifr_data = (void *)room};
+	uint64_t modes;
 
 	memcpy(request.ifr_name, link->dev, sizeof(request.ifr_name));
 	settings->cmd = ETHTOOL_GLINKSETTINGS;
@@ -238,12 +244,47 @@ static void read_speed(int fd, struct link_record *link)
 		return;
 	settings->link_mode_masks_nwords = (int8_t)-settings->link_mode_masks_nwords;
 	settings->cmd = ETHTOOL_GLINKSETTINGS;
-	if (ioctl(fd, SIOCETHTOOL, &request) < 0)
+	if (ioctl(fd, SIOCETHTOOL, &request) < 0 || settings->link_mode_masks_nwords <= 0)
 		return;
 	if (settings->speed != 0 && settings->speed != (uint32_t)SPEED_UNKNOWN)
 		link->speed = (uint64_t)settings->speed * 1000000;
+	modes = link_modes_fastest(settings->link_mode_masks, (unsigned)settings->link_mode_masks_nwords);
+	if (modes)
+		link->speed_max = modes;
 	if (settings->duplex == DUPLEX_HALF || settings->duplex == DUPLEX_FULL)
 		link->duplex = settings->duplex;
+}
+
+/* A file of the interface in sysfs, its first line; "": there is none. */
+static const char *sysfs_line(struct snapshot *snapshot, const char *dev, const char *name)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "/sys/class/net/%.16s/%s", dev, name);
+	if (snapshot_read(snapshot, path) < 0 || snapshot->text.len == 0)
+		return "";
+	snapshot->text.data[strcspn(snapshot->text.data, "\n")] = '\0';
+	return snapshot->text.data;
+}
+
+/* sysfs shows the namespace in which it was mounted: an interface of another one may have the same name. */
+static void read_bus(struct snapshot *snapshot, struct link_record *link)
+{
+	char speed[32], index[16];
+	struct pcie_link pcie;
+
+	if (link->kind[0] || strchr(link->dev, '/') || link->dev[0] == '.')
+		return;
+	snprintf(speed, sizeof(speed), "%.31s", sysfs_line(snapshot, link->dev, "device/current_link_speed"));
+	if (!speed[0])
+		return;
+	snprintf(index, sizeof(index), "%u", link->ifindex);
+	if (strcmp(sysfs_line(snapshot, link->dev, "ifindex"), index) != 0 ||
+	    strncmp(sysfs_line(snapshot, link->dev, "address"), link->mac, sizeof(link->mac)) != 0)
+		return;
+	pcie = pcie_link_parse(speed, sysfs_line(snapshot, link->dev, "device/current_link_width"));
+	if (pcie.width)
+		link->bus_rate = (uint64_t)pcie_link_rate(&pcie);
 }
 
 /* Speed as reported by the driver; constant while the link stays up, so queried once. */
@@ -253,7 +294,7 @@ struct known_key {
 };
 
 struct known_speed {
-	uint64_t speed;
+	uint64_t speed, speed_max, bus_rate;
 	uint32_t carrier_changes;
 	uint8_t duplex;
 	char dev[16];
@@ -268,8 +309,9 @@ static void release_links(void *state)
 	map_done(&((struct link_state *)state)->speeds);
 }
 
-static void find_speed(struct link_state *state, int fd, struct link_record *link)
+static void find_speed(struct snapshot *snapshot, int fd, struct link_record *link)
 {
+	struct link_state *state = snapshot_state(snapshot);
 	struct known_key key = {link->netns, link->ifindex};
 	struct known_speed *known;
 	bool is_new;
@@ -280,14 +322,20 @@ static void find_speed(struct link_state *state, int fd, struct link_record *lin
 	if (known && !is_new && known->carrier_changes == link->carrier_changes &&
 	    memcmp(known->dev, link->dev, sizeof(link->dev)) == 0) {
 		link->speed = known->speed;
+		link->speed_max = known->speed_max;
+		link->bus_rate = known->bus_rate;
 		link->duplex = known->duplex;
 		return;
 	}
 	read_speed(fd, link);
+	read_bus(snapshot, link);
 	if (!known)
 		return;
-	*known = (struct known_speed){
-		.speed = link->speed, .carrier_changes = link->carrier_changes, .duplex = link->duplex};
+	*known = (struct known_speed){.speed = link->speed,
+				      .speed_max = link->speed_max,
+				      .bus_rate = link->bus_rate,
+				      .carrier_changes = link->carrier_changes,
+				      .duplex = link->duplex};
 	memcpy(known->dev, link->dev, sizeof(link->dev));
 }
 
@@ -303,7 +351,7 @@ static int collect_links(struct snapshot *snapshot, const struct snapshot_reques
 		return r;
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	for (size_t i = from; fd >= 0 && i < table->count; i++)
-		find_speed(snapshot_state(snapshot), fd, (struct link_record *)table->items + i);
+		find_speed(snapshot, fd, (struct link_record *)table->items + i);
 	return 0;
 }
 

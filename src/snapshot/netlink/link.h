@@ -21,7 +21,9 @@ struct link_record {
 	uint32_t lower;       /* lower interface (vlan, tunnel) or peer (veth) */
 	uint32_t lower_netns; /* nsid of its namespace, if another */
 	char mac[24];
-	uint64_t speed; /* bits per second */
+	uint64_t speed;     /* bits per second */
+	uint64_t speed_max; /* of the fastest mode that the device supports */
+	uint64_t bus_rate;  /* bits per second that its PCIe link carries in one direction */
 	uint8_t duplex;
 	uint64_t rx_bytes, tx_bytes;
 	uint64_t rx_packets, tx_packets;

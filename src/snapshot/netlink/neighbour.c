@@ -28,9 +28,9 @@ static const struct field neighbour_fields[] = {
 	FIELD(N, lladdr, TEXT, "link-layer address"),
 	FIELD(N, neigh_state, ENUM, "NUD state", .names = &neighbour_state_names),
 	FIELD(N, probes, COUNT, "unanswered probes", .hidden = true),
-	FIELD(N, confirmed_ns, DURATION, "time since confirmed"),
-	FIELD(N, used_ns, DURATION, "time since used"),
-	FIELD(N, updated_ns, DURATION, "time since the state changed", .hidden = true),
+	FIELD(N, confirmed_ns, DURATION, "time since confirmed", .moment = MOMENT_SINCE),
+	FIELD(N, used_ns, DURATION, "time since used", .moment = MOMENT_SINCE),
+	FIELD(N, updated_ns, DURATION, "time since the state changed", .moment = MOMENT_SINCE, .hidden = true),
 };
 #undef N
 RECORD_TYPE(neighbour_type, "neighbour", struct neighbour_record, neighbour_fields, "a neighbour (ARP or NDP entry)");

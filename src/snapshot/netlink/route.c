@@ -82,7 +82,8 @@ static const struct field destination_fields[] = {
 	FIELD(D, prefsrc, ADDR, "source address selected for a new socket", .hidden = true),
 	FIELD(D, table, ID, "routing table that matched", .names = &table_names, .hidden = true),
 	FIELD(D, path_mtu, BYTES, "path MTU: learnt by path MTU discovery or set on the route", .exact = true),
-	FIELD(D, expires_ns, DURATION, "time until the learnt path MTU expires", .hidden = true),
+	FIELD(D, expires_ns, DURATION, "time until the learnt path MTU expires", .moment = MOMENT_UNTIL,
+	      .hidden = true),
 };
 #undef D
 RECORD_TYPE(destination_type, "destination", struct destination_record, destination_fields,

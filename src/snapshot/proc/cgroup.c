@@ -108,7 +108,7 @@ static void find_mounts(struct snapshot *snapshot, struct mounts *mounts)
 	const char *text;
 
 	memset(mounts, 0, sizeof(*mounts));
-	if (snapshot_read(snapshot, "/proc/self/mountinfo") < 0)
+	if (snapshot_read_setting(snapshot, "/proc/self/mountinfo") < 0)
 		return;
 	text = buf_text(&snapshot->text);
 	if (proctext_cgroup2_mount(text, mounts->unified, sizeof(mounts->unified)) < 0)

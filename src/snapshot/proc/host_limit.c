@@ -169,13 +169,13 @@ static void add_listeners(struct snapshot *snapshot)
 		add_listener(snapshot, fullest.record);
 }
 
-/* The single number in a file; UINT64_MAX: unknown. */
+/* A setting that is a number; UINT64_MAX: unknown. */
 static uint64_t read_number(struct snapshot *snapshot, const char *path)
 {
 	const char *text;
 	uint64_t value;
 
-	if (snapshot_read(snapshot, path) < 0)
+	if (snapshot_read_setting(snapshot, path) < 0)
 		return UINT64_MAX;
 	text = buf_text(&snapshot->text);
 	return scan_u64(&text, &value) ? value : UINT64_MAX;
@@ -324,7 +324,7 @@ static void add_ports(struct snapshot *snapshot)
 	size_t at = 0;
 	void *value;
 
-	if (snapshot_read(snapshot, "/proc/sys/net/ipv4/ip_local_port_range") < 0)
+	if (snapshot_read_setting(snapshot, "/proc/sys/net/ipv4/ip_local_port_range") < 0)
 		return;
 	text = buf_text(&snapshot->text);
 	if (!scan_u64(&text, &low) || !scan_u64(&text, &high) || high < low)

@@ -151,7 +151,7 @@ static void read_number(struct snapshot *snapshot, const char *path, uint32_t *v
 	const char *text;
 	uint64_t number;
 
-	if (snapshot_read(snapshot, path) < 0)
+	if (snapshot_read_setting(snapshot, path) < 0)
 		return;
 	text = buf_text(&snapshot->text);
 	if (scan_u64(&text, &number) && number < UINT32_MAX)
@@ -171,10 +171,10 @@ static void begin_memory(struct snapshot *snapshot, const struct snapshot_reques
 
 	(void)request;
 	memset(state, 0xff, sizeof(*state)); /* unknown */
-	if (snapshot_read(snapshot, "/proc/sys/net/ipv4/tcp_mem") == 0)
+	if (snapshot_read_setting(snapshot, "/proc/sys/net/ipv4/tcp_mem") == 0)
 		(void)memory_parse_limits(buf_text(&snapshot->text), &state->tcp_low, &state->tcp_pressure,
 					  &state->tcp_max);
-	if (snapshot_read(snapshot, "/proc/sys/net/ipv4/udp_mem") == 0)
+	if (snapshot_read_setting(snapshot, "/proc/sys/net/ipv4/udp_mem") == 0)
 		(void)memory_parse_limits(buf_text(&snapshot->text), &state->udp_low, &state->udp_pressure,
 					  &state->udp_max);
 	read_number(snapshot, "/proc/sys/net/ipv4/tcp_max_orphans", &state->orphan_max);

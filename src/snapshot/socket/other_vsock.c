@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Vsock sockets: VSOCK_DIAG. The kernel has no other list of them. */
+#include <sys/socket.h>
+
+/* Older ones need what the first declares. */
 #include <linux/vm_sockets.h>
 #include <linux/vm_sockets_diag.h>
-#include <sys/socket.h>
 
 #include "snapshot/socket/other.h"
 

@@ -230,11 +230,10 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		state->missing =
 			state->scan.hidden && some && (unowned.others || owner_really_missing(snapshot, request));
 	if (state->missing)
-		snapshot_gap(
-			snapshot, "which processes hold those sockets",
-			"the descriptors of %llu process%s cannot be read (needs CAP_SYS_PTRACE), and some sockets "
-			"have no other owner",
-			(unsigned long long)state->scan.hidden, state->scan.hidden == 1 ? "" : "es");
+		snapshot_gap(snapshot, "owners of some sockets",
+			     "cannot read the descriptors of %llu process%s; needs CAP_SYS_PTRACE and "
+			     "CAP_DAC_READ_SEARCH",
+			     (unsigned long long)state->scan.hidden, state->scan.hidden == 1 ? "" : "es");
 	return 0;
 }
 

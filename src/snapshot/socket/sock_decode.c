@@ -318,7 +318,7 @@ static size_t decode_later(const struct sock_decode *decode, const struct source
 	info->total_rto_time = GET32(TOTAL_RTO_TIME);
 	if (GET32(RTO_STAMP))
 		info->total_rto_time += (uint32_t)decode->monotonic_ms - GET32(RTO_STAMP);
-	return sizeof(*info);
+	return offsetof(struct tcp_info_wire, total_rto_time) + sizeof(info->total_rto_time);
 }
 
 static void decode_bbr(const struct source *source, struct tcp_bbr_info *bbr)

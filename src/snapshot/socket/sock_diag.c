@@ -10,6 +10,7 @@
 #include "base/worker.h"
 #include "snapshot/core/scan.h"
 #include "snapshot/socket/sock_fast.h"
+#include "snapshot/socket/sock_known.h"
 #include "snapshot/socket/socket_share.h"
 
 #define EXT_TCP SOCK_ASK_TCP
@@ -41,7 +42,7 @@ struct part {
 
 struct state {
 	struct snapshot *other; /* buffers of the second thread; its tables stay empty */
-	struct netns_states watches;
+	struct netns_states watches, known;
 	struct sock_fast fast;
 };
 
@@ -190,7 +191,7 @@ static uint16_t dividing_port(struct snapshot *snapshot, uint64_t expected)
 
 	if (worker_cpus() < 2 || own > OWN_SHARE_MAX)
 		return 0;
-	if (snapshot_read(snapshot, "/proc/sys/net/ipv4/ip_local_port_range") == 0) {
+	if (snapshot_read_setting(snapshot, "/proc/sys/net/ipv4/ip_local_port_range") == 0) {
 		at = buf_text(&snapshot->text);
 		if (scan_u64(&at, &low))
 			(void)scan_u64(&at, &high);
@@ -318,6 +319,47 @@ static int collect_active(struct snapshot *snapshot, struct part *whole, const s
 	return r;
 }
 
+static void release_known(struct netns_state *known)
+{
+	vec_done(&((struct sock_known *)known)->questions);
+}
+
+/* The listeners, then the known connections: the order of a dump. */
+static int ask_known(struct sock_known *known, struct snapshot *snapshot, struct part *whole)
+{
+	size_t sockets = whole->context.sockets->count, tcps = whole->context.tcps->count;
+	int r;
+
+	whole->states = 1u << SOCKET_LISTEN;
+	ask_tcp(whole);
+	r = whole->result;
+	if (r == 0)
+		r = sock_ask(&known->questions, snapshot, &whole->context, &whole->why);
+	whole->states = ALL_STATES;
+	if (r < 0) {
+		whole->context.sockets->count = sockets;
+		whole->context.tcps->count = tcps;
+	}
+	return r;
+}
+
+static int collect_known(struct snapshot *snapshot, struct part *whole, const struct snapshot_request *request)
+{
+	struct state *state = snapshot_state(snapshot);
+	uint64_t opens = sock_known_opens(snapshot), now_ns = snapshot->sockets_boot_ns;
+	size_t from = whole->context.sockets->count;
+	bool is_new;
+	struct sock_known *known = netns_state_find(&state->known, snapshot, sizeof(*known), release_known, &is_new);
+	int r;
+
+	if (sock_known_suffices(known, opens, now_ns) && ask_known(known, snapshot, whole) == 0)
+		return 0;
+	r = collect_tcp(snapshot, whole, request);
+	if (r == 0)
+		sock_known_remember(known, snapshot, from, whole->ext, opens, now_ns);
+	return r;
+}
+
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
 	struct part whole = part_of(snapshot, request);
@@ -326,6 +368,8 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	snapshot->sockets_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	if (request->active_only && request->repeated)
 		r = collect_active(snapshot, &whole, request);
+	else if (request->repeated)
+		r = collect_known(snapshot, &whole, request);
 	else
 		r = collect_tcp(snapshot, &whole, request);
 	if (r == 0) {
@@ -342,6 +386,7 @@ static void release(void *data)
 
 	snapshot_free(state->other);
 	netns_states_done(&state->watches, release_watch);
+	netns_states_done(&state->known, release_known);
 	sock_fast_done(&state->fast);
 }
 

@@ -7,18 +7,22 @@
 
 #include "snapshot/socket/socket.h"
 
-/* struct tcp_info with members that newer kernels append. */
-struct tcp_info_wire {
-	struct tcp_info base;
-	uint32_t rcv_wnd;
-	uint32_t rehash;
-	uint16_t total_rto;
-	uint16_t total_rto_recoveries;
-	uint32_t total_rto_time;
-};
-
-/* Size in Linux 5.15. A header of that age or later has this size, or names the later members. */
+/* Size in Linux 5.15. Newer kernels append members, of which <linux/tcp.h> names some or all. */
 #define TCP_INFO_BASE (offsetof(struct tcp_info, tcpi_snd_wnd) + sizeof(uint32_t))
+
+struct tcp_info_wire {
+	union {
+		struct tcp_info base;
+		struct {
+			char base_of_5_15[TCP_INFO_BASE];
+			uint32_t rcv_wnd;
+			uint32_t rehash;
+			uint16_t total_rto;
+			uint16_t total_rto_recoveries;
+			uint32_t total_rto_time;
+		};
+	};
+};
 _Static_assert(offsetof(struct tcp_info_wire, rcv_wnd) == TCP_INFO_BASE, "later members follow the ones of 5.15");
 
 #define SOCKET_MEMORY_WORDS 9 /* SK_MEMINFO_* of linux/sock_diag.h */
