@@ -60,12 +60,19 @@ struct module_measures {
 	const struct stall_measures *stall;       /* what this host dropped while it stalled */
 	const struct exchange_measures *exchange; /* requests and replies */
 	const struct interruption_measures *interruption;
+	const struct spell_measures *spell;
 	const struct retransmission_measures *retransmission;
+	const struct far_end_measures *far_end; /* of a connection that was recorded at both ends */
 	const struct peer_measures *peer;
+	const struct attempted_measures *attempted; /* of a remote service */
 	const struct resolver_measures *resolver;
 	const struct dropped_measures *dropped; /* of a socket or flow: its packets that this host dropped */
 	const struct flow_measures *flow;
-	const struct host_measures *host; /* the same for all modules */
+	const struct forwarding_measures *forwarding;   /* of a flow: what passes, and where to */
+	const struct shaper_measures *shaper;           /* of a qdisc that keeps a rate */
+	const struct link_flap_measures *link_flap;     /* of an interface */
+	const struct icmp_filter_measures *icmp_filter; /* of the firewall */
+	const struct host_measures *host;               /* the same for all modules */
 	const struct cpu_measures *cpu;
 	const struct memory_measures *memory;
 };

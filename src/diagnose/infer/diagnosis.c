@@ -6,6 +6,7 @@
 #include "diagnose/infer/waits.h"
 #include "diagnose/infer/whatif.h"
 #include "diagnose/measure/app.h"
+#include "diagnose/measure/far_end.h"
 #include "diagnose/measure/time_use.h"
 #include "diagnose/measure/unseen.h"
 
@@ -84,12 +85,16 @@ static const struct field diagnosis_fields[] = {
 	FIELD(struct diagnosis_record, findings, LIST, "strongest first", .element = &finding_type),
 	FIELD(struct diagnosis_record, healthy, BOOL, "nothing reached the reporting threshold"),
 	FIELD(struct diagnosis_record, lost, COUNT, "records lost"),
-	FIELD(struct diagnosis_record, baseline_s, ID, "seconds of a recorder's past that it compares with; 0: none"),
+	FIELD(struct diagnosis_record, baseline_s, ID, "seconds of a running recording used as baseline; 0: none"),
+	FIELD(struct diagnosis_record, seen_from, LIST, "hosts whose recordings were read, where both ends were known",
+	      .element = &text_type),
+	FIELD(struct diagnosis_record, ends, LIST, "connections recorded at both ends, and what was lost between them",
+	      .element = &far_end_measures_type),
 	FIELD(struct diagnosis_record, time, LIST, "where the time of each program goes", .element = &time_type),
 	FIELD(struct diagnosis_record, not_seen, LIST, "what could not be looked at", .element = &unseen_type),
 };
 RECORD_TYPE(diagnosis_type, "diagnosis", struct diagnosis_record, diagnosis_fields,
-	    "who is to blame, and how sure that is");
+	    "diagnosis of a window: modules and findings");
 
 /* As the contract names them. */
 static const char *layer_name(enum module_kind kind)
@@ -128,7 +133,8 @@ struct diagnosis {
 	uint64_t starts[DIAGNOSIS_WINDOWS];
 	unsigned windows;
 	uint64_t baseline_s;
-	char *baseline_from; /* NULL: none */
+	char *baseline_from;       /* NULL: none */
+	char *own_host, *far_host; /* where both ends were recorded, else NULL */
 	char host[65];
 	/* What the record points at. */
 	VEC(void *) memory;
@@ -196,6 +202,14 @@ void diagnosis_set_baseline(struct diagnosis *d, uint64_t seconds, const char *f
 	d->baseline_from = xstrdup(from);
 }
 
+void diagnosis_set_seen_from(struct diagnosis *d, const char *own_host, const char *far_host)
+{
+	free(d->own_host);
+	free(d->far_host);
+	d->own_host = xstrdup(own_host);
+	d->far_host = xstrdup(far_host);
+}
+
 void diagnosis_free(struct diagnosis *d)
 {
 	if (!d)
@@ -208,6 +222,8 @@ void diagnosis_free(struct diagnosis *d)
 	free(d->netns_name);
 	free(d->netns_option);
 	free(d->baseline_from);
+	free(d->own_host);
+	free(d->far_host);
 	free(d);
 }
 
@@ -319,6 +335,16 @@ static bool is_undecided(const struct diagnosis *d)
 {
 	vec_each(&d->verdict->losers, h)
 		if ((*h)->certainty >= INFER_THRESHOLD && is_asked_about(*h) && !is_beaten(d->verdict, *h))
+			return true;
+	return false;
+}
+
+bool diagnosis_has_fact(const struct diagnosis *d)
+{
+	if (!d->verdict)
+		return false;
+	vec_each(&d->verdict->hypotheses, h)
+		if (hypothesis_is_fact(*h))
 			return true;
 	return false;
 }
@@ -596,8 +622,9 @@ static struct list spent_in(struct diagnosis *d, const struct hypothesis *h)
 }
 
 /*
- * The severity is low when no connection is slower than it was without loss: BBR makes up for losses,
- * say. Without such a baseline, the severity of the cause applies.
+ * The severity is low when connections lose packets and none is slower than it was without loss: BBR makes up for
+ * losses, say. Without losses a connection is compared with itself, which in a late run is the stall: then, and without
+ * such a baseline, the severity of the cause applies.
  */
 static enum severity severity_of(const struct hypothesis *h)
 {
@@ -605,8 +632,9 @@ static enum severity severity_of(const struct hypothesis *h)
 		return h->cause->severity;
 	vec_each(&h->affects, module) {
 		const struct conn_measures *m = (*module)->measures.conn;
+		bool loses = m && (m->loss_share_recent > 0 || m->ooo_share > 0);
 
-		if (!m || m->stuck || !(m->clean_slowdown >= 0.9))
+		if (!loses || m->stuck || !(m->clean_slowdown >= 0.9))
 			return h->cause->severity;
 	}
 	return h->affects.count > 0 ? SEVERITY_LOW : h->cause->severity;
@@ -676,6 +704,32 @@ static struct list module_list(struct diagnosis *d)
 	return list_of(items, count);
 }
 
+static struct list seen_from(struct diagnosis *d)
+{
+	struct text_record *items;
+
+	if (!d->far_host)
+		return (struct list){};
+	items = alloc_for_record(d, 2, sizeof(*items));
+	items[0].text = d->own_host;
+	items[1].text = d->far_host;
+	return list_of(items, 2);
+}
+
+static struct list list_ends(struct diagnosis *d)
+{
+	struct far_end_measures *items;
+	size_t count = 0;
+
+	if (!d->far_host)
+		return (struct list){};
+	items = alloc_for_record(d, d->graph->modules.count, sizeof(*items));
+	vec_each(&d->graph->modules, module)
+		if ((*module)->measures.far_end && !(*module)->hidden)
+			items[count++] = *(*module)->measures.far_end;
+	return list_of(items, count);
+}
+
 const struct diagnosis_record *diagnosis_get(struct diagnosis *d)
 {
 	char *waits[WAITS_MAX];
@@ -698,6 +752,8 @@ const struct diagnosis_record *diagnosis_get(struct diagnosis *d)
 		.lost = d->graph->lost,
 		.baseline_s = d->baseline_s,
 		.baseline_from = d->baseline_from,
+		.seen_from = seen_from(d),
+		.ends = list_ends(d),
 		.time = time_list(d->graph, d->selection ? d->selection->pid : 0, d->windows),
 		.not_seen = d->graph->unseen,
 	};

@@ -92,6 +92,8 @@ struct diagnosis_record {
 	struct list time;     /* time_record */
 	struct list not_seen; /* unseen_record */
 	uint64_t baseline_s;
+	struct list seen_from; /* text: the hosts, where both ends were recorded; else unknown */
+	struct list ends;      /* far_end_measures: connections that both have */
 	/* For the text only: what the baseline was read from; NULL: there is none. */
 	const char *baseline_from;
 	/* For the text only: requests without a reply, where there is no finding (waits.h). */
@@ -124,10 +126,14 @@ void diagnosis_set_witness(struct diagnosis *diagnosis, const struct witness *wi
 void diagnosis_set_host(struct diagnosis *diagnosis, const char *host);
 /* How much past the windows before the first one covered, and which recording it came from. */
 void diagnosis_set_baseline(struct diagnosis *diagnosis, uint64_t seconds, const char *from);
+/* Both ends were recorded: the connections of its graphs have measures of the other end (far_end.h). */
+void diagnosis_set_seen_from(struct diagnosis *diagnosis, const char *own_host, const char *far_host);
 /* Takes over the graph of the next window and draws the conclusions. */
 void diagnosis_add_window(struct diagnosis *diagnosis, struct graph *graph);
 /* The last DIAGNOSIS_WINDOWS windows as a record; valid until the next window. */
 const struct diagnosis_record *diagnosis_get(struct diagnosis *diagnosis);
+/* Whether a finding of the last window is a fact. */
+bool diagnosis_has_fact(const struct diagnosis *diagnosis);
 /* Whether the last window has findings, all of them facts, and nothing waits to be confirmed. */
 bool diagnosis_is_settled(const struct diagnosis *diagnosis);
 /* The graph of the last window, or NULL. */

@@ -220,7 +220,7 @@ void verdict_weigh(struct verdict *verdict)
 	verdict_sort(verdict);
 }
 
-/* All hypotheses that any evidence speaks for, before they compete. */
+/* All hypotheses with evidence for them, before they compete. */
 static struct verdict *judge(const struct knowledge *knowledge, struct graph *graph)
 {
 	struct map index = MAP_INIT(sizeof(struct hypothesis_key), sizeof(struct hypothesis *), 0);
@@ -275,7 +275,7 @@ static bool is_good_explanation(const struct verdict *verdict, const struct hypo
 	return false;
 }
 
-bool hypothesis_shares_sufferer(const struct hypothesis *a, const struct hypothesis *b)
+bool hypothesis_shares_affected(const struct hypothesis *a, const struct hypothesis *b)
 {
 	vec_each(&a->affects, module)
 		if (hypothesis_affects(b, *module))
@@ -285,7 +285,7 @@ bool hypothesis_shares_sufferer(const struct hypothesis *a, const struct hypothe
 
 static bool is_about_the_same(const struct hypothesis *a, const struct hypothesis *b)
 {
-	return a->accused == b->accused || hypothesis_shares_sufferer(a, b);
+	return a->accused == b->accused || hypothesis_shares_affected(a, b);
 }
 
 /* Drops the hypotheses that `wanted` refuses, keeping the order. */
@@ -321,7 +321,7 @@ void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothes
 	vec_sort(&verdict->losers, by_certainty);
 	vec_each(&verdict->hypotheses, a)
 		vec_each(&verdict->hypotheses, b)
-			if (a != b && hypothesis_shares_sufferer(*a, *b) &&
+			if (a != b && hypothesis_shares_affected(*a, *b) &&
 			    fabs((*a)->certainty - (*b)->certainty) < INFER_MARGIN)
 				vec_push(&(*a)->rivals, *b);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The inference engine. It knows neither networks nor rules: it evaluates every rule on every module it applies to,
- * lets those that hold speak for or against their cause, combines certainty factors, and lets the explanations of one
- * stall compete.
+ * takes those that hold as evidence for or against their cause, combines certainty factors, and lets the
+ * explanations of one stall compete.
  */
 #pragma once
 
@@ -57,10 +57,10 @@ double hypothesis_with(const struct hypothesis *h, const char *family, double fa
 /* Whether two pieces of evidence see the same thing and say the same about it. */
 bool evidence_is_akin(const struct evidence *a, const struct evidence *b);
 bool hypothesis_affects(const struct hypothesis *h, const struct module *module);
-/* Its strongest evidence is a fact, and nothing speaks against it. */
+/* Its strongest evidence is a fact, and there is no evidence against it. */
 bool hypothesis_is_fact(const struct hypothesis *h);
 /* Whether some module is affected by both. */
-bool hypothesis_shares_sufferer(const struct hypothesis *a, const struct hypothesis *b);
+bool hypothesis_shares_affected(const struct hypothesis *a, const struct hypothesis *b);
 /*
  * What the verdict before said about modules that are still there and that nothing else explains now: moved over, as
  * over. `keep` may veto, seeing the modules of this verdict's graph.

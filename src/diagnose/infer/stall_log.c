@@ -5,7 +5,7 @@
 
 static const struct enum_name event_items[] = {
 	{STALL_LOG_BEGIN, "begin", "a stall has begun"},
-	{STALL_LOG_CHANGE, "change", "the same sufferers, another culprit"},
+	{STALL_LOG_CHANGE, "change", "same blocked connections, another culprit"},
 	{STALL_LOG_END, "end", "it is over"},
 };
 static struct enum_names event_names = {.items = event_items, .count = ARRAY_SIZE(event_items)};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Follows findings from one diagnosis to the next: when a stall begins, when the same sufferers have another culprit,
- * when it is over. Nothing is said in between, and a finding that misses one window has not ended.
+ * Follows findings from one diagnosis to the next: when a stall begins, when the same modules are affected by
+ * another culprit, when it is over. Nothing is said in between, and a finding that misses one window has not ended.
  */
 #pragma once
 

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "diagnose/infer/whatif.h"
+#include "diagnose/measure/far_end.h"
 
 /* Rules against it that are named. */
 #define AGAINST_MAX 3
@@ -54,11 +55,25 @@ static void say_what_carries(struct answer *answer, const struct hypothesis *h)
 	}
 }
 
+/* A rule about both ends, of a connection that was recorded at one: no look would have known more. */
+static bool needs_other_end(const struct rule *rule, const struct module *module)
+{
+	struct shape shape = module_scope_shape(rule->about);
+	struct field_ref at = {};
+
+	if (module->measures.far_end)
+		return false;
+	while (shape_next(&shape, &at))
+		if (shape.types[at.part] == &far_end_measures_type && expr_uses(rule->when, at))
+			return true;
+	return false;
+}
+
 /* Where a rule about this hypothesis would have looked: a module of its kind that the evidence was seen at. */
 static const struct module *place_of(const struct hypothesis *h, const struct rule *rule)
 {
 	vec_each(&h->evidence, evidence)
-		if (evidence->seen_at->kind == rule->about->kind)
+		if (evidence->seen_at->kind == rule->about->kind && !needs_other_end(rule, evidence->seen_at))
 			return evidence->seen_at;
 	return NULL;
 }
@@ -134,7 +149,7 @@ static void say_what_the_runner_up_lacks(struct answer *answer, const struct kno
 		const struct rule *rule;
 		double with;
 
-		if (!hypothesis_shares_sufferer(h, *other))
+		if (!hypothesis_shares_affected(h, *other))
 			continue;
 		rule = best_missing(knowledge, *other, &with);
 		if (!rule || with <= h->certainty - INFER_MARGIN)

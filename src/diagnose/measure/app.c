@@ -21,14 +21,15 @@ static const struct field app_fields[] = {
 	FIELD(M, comm, TEXT, "its name"),
 	FIELD(M, app_threads, COUNT, "number of threads"),
 	FIELD(M, app_stopped_share, RATIO, "samples in which it was stopped by a signal or a debugger", .unit = "%"),
+	FIELD(M, app_stopped_recent, COUNT, "the same, in the last three windows"),
 	FIELD(M, app_dead_share, RATIO, "samples in which it was a zombie", .unit = "%"),
 	FIELD(M, app_runnable_share, RATIO, "samples with a thread running or ready to run", .unit = "%"),
 	FIELD(M, app_run_share, RATIO, "share of the time on a CPU, busiest thread", .unit = "%"),
 	FIELD(M, app_cpu_wait_share, RATIO, "share of the time on a run queue, worst thread", .unit = "%"),
 	FIELD(M, app_sleep_share, RATIO, "samples in which every thread slept on a timer", .unit = "%"),
-	FIELD(M, app_fds, COUNT, "open descriptors"),
-	FIELD(M, app_fd_max, COUNT, "limit of descriptors"),
-	FIELD(M, app_fd_share, RATIO, "share of its descriptors in use", .unit = "%"),
+	FIELD(M, app_fds, COUNT, "open descriptors, in that sample of the last three windows with the fewest free"),
+	FIELD(M, app_fd_max, COUNT, "limit of descriptors, in the same sample"),
+	FIELD(M, app_fd_share, RATIO, "share of its descriptors in use, in the same sample", .unit = "%"),
 	FIELD(M, app_io_wait_count, COUNT, "samples with a thread in uninterruptible sleep"),
 	FIELD(M, cgroup, TEXT, "its cgroup"),
 	FIELD(M, cgroup_throttled_share, RATIO, "CPU periods in which the cgroup was throttled", .unit = "%"),
@@ -52,8 +53,7 @@ static const struct field use_fields[] = {
 	FIELD(struct use_measures, app_elsewhere_share, RATIO,
 	      "samples in which no thread waited for this or any polled socket", .unit = "%"),
 };
-RECORD_TYPE(use_measures_type, "measure.use", struct use_measures, use_fields,
-	    "what a process does with one of its sockets");
+RECORD_TYPE(use_measures_type, "measure.use", struct use_measures, use_fields, "how a process uses a socket");
 
 /* --- what a thread is doing --- */
 
@@ -99,10 +99,19 @@ struct thread_track {
 	uint32_t pid;
 };
 
+/* Descriptors run out for moments: the sample with the fewest free counts. */
+#define RECENT 3
+
+struct descriptors {
+	uint32_t used, max; /* 0: unknown */
+};
+
 struct app_track {
 	struct track track;
 	unsigned samples, stopped, dead, runnable, sleeping, io_wait, polling;
 	struct process_record last;
+	struct descriptors fullest[RECENT]; /* of the last windows, newest first */
+	unsigned stops[RECENT];             /* samples in which it was stopped, likewise */
 	char *cgroup;
 	double run_share, wait_share;
 	/* Of the sample at hand. */
@@ -151,6 +160,19 @@ static bool is_stopped(uint8_t state)
 	return state == 'T' || state == 't';
 }
 
+static bool is_fuller(const struct descriptors *a, const struct descriptors *b)
+{
+	return a->max > 0 && (b->max == 0 || (uint64_t)a->used * b->max >= (uint64_t)b->used * a->max);
+}
+
+static void sample_descriptors(struct app_track *app, const struct process_record *p)
+{
+	struct descriptors now = {p->fds, p->fd_max};
+
+	if (p->fds != UINT32_MAX && p->fd_max != UINT32_MAX && is_fuller(&now, &app->fullest[0]))
+		app->fullest[0] = now;
+}
+
 static void sample_process(struct window *window, struct app_state *state, const struct process_record *p)
 {
 	struct app_track *app = map_put(&state->apps, &p->pid, NULL);
@@ -160,13 +182,17 @@ static void sample_process(struct window *window, struct app_state *state, const
 		return;
 	}
 	if (track_see(window, &app->track)) {
-		char *cgroup = app->cgroup;
+		struct app_track before = *app;
 
-		*app = (struct app_track){.track = app->track, .cgroup = cgroup};
+		*app = (struct app_track){.track = before.track, .cgroup = before.cgroup};
+		memcpy(&app->fullest[1], &before.fullest[0], sizeof(app->fullest) - sizeof(app->fullest[0]));
+		memcpy(&app->stops[1], &before.stops[0], sizeof(app->stops) - sizeof(app->stops[0]));
 	}
 	app->last = *p;
+	sample_descriptors(app, p);
 	app->samples++;
 	app->stopped += is_stopped(p->process_state);
+	app->stops[0] += is_stopped(p->process_state);
 	app->dead += p->process_state == 'Z' || p->process_state == 'X';
 	app->threads_seen = app->threads_asleep = 0;
 	app->ready = app->polls = app->uninterruptible = false;
@@ -181,7 +207,7 @@ static void sample_thread_time(struct window *window, struct app_state *state, c
 	if (!track || t->run_ns == UINT64_MAX)
 		return;
 	first = track_see(window, &track->track);
-	/* A number that was given to a thread of another process starts anew. */
+	/* A reused thread ID starts from zero. */
 	if (!track->has_base || track->pid != t->pid)
 		*track = (struct thread_track){.track = track->track,
 					       .has_base = true,
@@ -299,7 +325,7 @@ static double max_share(double known, uint64_t part_ns, uint64_t span_ns)
 	return fmax(isnan(known) ? 0 : known, fmin(1, (double)part_ns / (double)span_ns));
 }
 
-/* Time of the busiest and of the hungriest thread of each process. */
+/* CPU time of the busiest thread, and run-queue delay of the worst one, of each process. */
 static void sum_up_threads(const struct window *window, struct app_state *state)
 {
 	track_each(window, &state->apps, struct app_track, app) app->run_share = app->wait_share = NAN;
@@ -338,6 +364,18 @@ static void measure_cgroup(const struct app_state *state, const struct app_track
 	m->cgroup_frozen = track->frozen;
 }
 
+static void measure_descriptors(const struct app_track *app, struct app_measures *m)
+{
+	struct descriptors fullest = {};
+
+	for (unsigned i = 0; i < RECENT; i++)
+		if (is_fuller(&app->fullest[i], &fullest))
+			fullest = app->fullest[i];
+	m->app_fds = fullest.max ? fullest.used : UINT64_MAX;
+	m->app_fd_max = fullest.max ? fullest.max : UINT64_MAX;
+	m->app_fd_share = fullest.max ? (double)fullest.used / fullest.max : NAN;
+}
+
 static struct module *app_module(const struct app_state *state, const struct app_track *app, struct graph *graph)
 {
 	const struct process_record *p = &app->last;
@@ -356,14 +394,14 @@ static struct module *app_module(const struct app_state *state, const struct app
 	memcpy(m->comm, p->comm, sizeof(m->comm));
 	m->app_threads = p->threads == UINT32_MAX ? UINT64_MAX : p->threads;
 	m->app_stopped_share = app->stopped / n;
+	m->app_stopped_recent = 0;
+	for (unsigned i = 0; i < RECENT; i++)
+		m->app_stopped_recent += app->stops[i];
 	m->app_dead_share = app->dead / n;
 	m->app_runnable_share = app->runnable / n;
 	m->app_sleep_share = app->sleeping / n;
 	m->app_io_wait_count = app->io_wait;
-	m->app_fds = p->fds == UINT32_MAX ? UINT64_MAX : p->fds;
-	m->app_fd_max = p->fd_max == UINT32_MAX ? UINT64_MAX : p->fd_max;
-	m->app_fd_share =
-		p->fds == UINT32_MAX || p->fd_max == UINT32_MAX || p->fd_max == 0 ? NAN : (double)p->fds / p->fd_max;
+	measure_descriptors(app, m);
 	measure_cgroup(state, app, m, graph);
 	m->app_run_share = app->run_share;
 	m->app_cpu_wait_share = app->wait_share;

@@ -9,6 +9,7 @@ struct app_measures {
 	char comm[16];
 	uint64_t app_threads;
 	double app_stopped_share;
+	uint64_t app_stopped_recent;
 	double app_dead_share;
 	double app_runnable_share;
 	double app_run_share;

@@ -20,7 +20,7 @@ static const struct field limit_fields[] = {
 	FIELD(struct limit_record, nobody, RATIO, "nothing limited it", .unit = "%"),
 };
 RECORD_TYPE(limit_type, "limit", struct limit_record, limit_fields,
-	    "what held a connection back, as shares of the window");
+	    "what limited a connection, as shares of the window");
 
 #define M struct conn_measures
 static const struct field conn_fields[] = {
@@ -48,7 +48,7 @@ static const struct field conn_fields[] = {
 	FIELD(M, ooo_count, COUNT, "segments that arrived here out of order (rcv_ooopack)"),
 	FIELD(M, ooo_share, RATIO, "share of the segments that arrived here out of order", .unit = "%"),
 	FIELD(M, send_variation, RATIO,
-	      "how much the acknowledged rate varied between samples (standard deviation by mean)", .unit = "%"),
+	      "variation of the acknowledged rate between samples (standard deviation / mean)", .unit = "%"),
 	FIELD(M, receive_variation, RATIO, "the same of the received rate", .unit = "%"),
 	FIELD(M, slowdown, RATIO, "rate as a share of the fastest earlier window", .unit = "%"),
 	FIELD(M, clean_slowdown, RATIO, "rate, as a share of the fastest earlier window without loss", .unit = "%"),
@@ -60,6 +60,16 @@ static const struct field conn_fields[] = {
 	      "that minimum, as a multiple of the minimum RTT: above one where the peer often had nothing to send",
 	      .unit = "%"),
 	FIELD(M, rcv_wnd_use, RATIO, "share of the receive window that the data of one RTT fills", .unit = "%"),
+	FIELD(M, unscaled, BOOL, "window scaling was not negotiated: both windows are at most 64 kB"),
+	FIELD(M, flight_bytes, BYTES, "congestion window, at the end"),
+	FIELD(M, flight_peak_bytes, BYTES,
+	      "largest congestion window since the connection began, from the size that the send buffer grew to; "
+	      "unknown "
+	      "where it may be fixed"),
+	FIELD(M, flight_share, RATIO, "the former, as a share of the latter", .unit = "%"),
+	FIELD(M, per_rtt_bytes, BYTES, "data received per RTT"),
+	FIELD(M, per_rtt_peak_bytes, BYTES, "the most read in one RTT since the connection began (rcv_space)"),
+	FIELD(M, per_rtt_share, RATIO, "the former, as a share of the latter", .unit = "%"),
 	FIELD(M, segment_bytes, BYTES, "mean size of the segments with data that were sent"),
 	FIELD(M, restart_cost_ns, DURATION,
 	      "cost of slow start after idle in the last three windows (smaller congestion window, no loss)"),
@@ -72,8 +82,9 @@ static const struct field conn_fields[] = {
 	FIELD(M, best_receive_rate, BYTES, "fastest earlier window, receiving", .unit = "B/s"),
 	FIELD(M, steady_windows, COUNT, "earlier windows in a row in which data was received"),
 	FIELD(M, busy_share, RATIO, "share of the time with data to send (busy_time)", .unit = "%"),
-	FIELD(M, rwnd_share, RATIO, "share of the time stopped by the peer's window (rwnd_limited)", .unit = "%"),
-	FIELD(M, sndbuf_share, RATIO, "share of the time stopped by the send buffer (sndbuf_limited)", .unit = "%"),
+	FIELD(M, rwnd_share, RATIO, "share of the time limited by the peer's receive window (rwnd_limited)",
+	      .unit = "%"),
+	FIELD(M, sndbuf_share, RATIO, "share of the time limited by the send buffer (sndbuf_limited)", .unit = "%"),
 	FIELD(M, sendq_share, RATIO, "samples with unacknowledged or unsent data", .unit = "%"),
 	FIELD(M, notsent_share, RATIO, "samples with data that was not sent yet", .unit = "%"),
 	FIELD(M, cwnd_share, RATIO, "samples with a full congestion window and more to send", .unit = "%"),
@@ -110,11 +121,10 @@ static const struct field conn_fields[] = {
 	FIELD(M, rtt_ns, DURATION, "recent RTT: the SRTT without the remains of earlier, longer samples"),
 	FIELD(M, min_rtt_ns, DURATION, "minimum RTT of the last minutes (min_rtt)"),
 	FIELD(M, rtt_excess_ns, DURATION, "RTT above its minimum"),
-	FIELD(M, rtt_base_ns, DURATION, "RTT in the calmest earlier window"),
+	FIELD(M, rtt_base_ns, DURATION, "lowest RTT of an earlier window"),
 	FIELD(M, rtt_ratio, RATIO, "RTT as a multiple of its minimum"),
 	FIELD(M, acks_may_wait, BOOL,
-	      "small segments, whose acknowledgement a peer holds back until it has something to say: no longer than "
-	      "that"),
+	      "small segments with less than 250 ms of excess RTT: the ACKs may be delayed ACKs"),
 	FIELD(M, rtt_floor_ratio, RATIO, "smallest SRTT of the window's samples, as a multiple of the minimum RTT"),
 	FIELD(M, cwnd, COUNT, "congestion window in segments"),
 	FIELD(M, cwnd_best, COUNT, "largest congestion window of earlier windows"),
@@ -135,19 +145,27 @@ RECORD_TYPE(conn_measures_type, "measure.conn", struct conn_measures, conn_field
 
 /* --- collecting --- */
 
+#define OPTION_WSCALE 4 /* TCPI_OPT_WSCALE */
 /* Samples of a window beyond this are not kept one by one. */
 #define QUEUE_SAMPLES 16
 /* The kernel's initial congestion window, below which a pause does not take it. */
 #define RESTART_CWND 10
 /* Windows over which losses are added up where one alone says too little. */
 #define RECENT 3
-/* Windows that the price of a pause is remembered for: bursts are seldom a second apart. */
+/* Windows for which the cost of a pause is kept: bursts are rarely a second apart. */
 #define RESTART_WINDOWS 3
 /* A connection that has delivered less says nothing about its rate. */
 #define PAST_BYTES (64 << 10)
 /* What a connection must have sent for its losses to be a habit, and the smallest share of them that counts as one. */
 #define LIFE_BYTES (4 << 20)
 #define LOSS_LEAST 1e-4
+/* A program may fix its send buffer up to this size (twice net.core.wmem_max), and it begins below. */
+#define SNDBUF_FIXED (2 * 212992)
+/* Memory of a full segment: payload and headers in a power of two, and the kernel's description of it. */
+#define SEGMENT_HEADERS 640
+#define SEGMENT_HANDLE  256
+/* The receiver's estimate begins with ten segments. */
+#define RCV_SPACE_LEAST 64000
 
 /* Rates of the intervals between samples. */
 struct spread {
@@ -183,8 +201,7 @@ struct conn_track {
 	double lost_before[RECENT - 1], sent_before[RECENT - 1]; /* bytes, newest first */
 	uint64_t restart_cost_ns;
 	unsigned restart_window; /* when that was, counted from 1; 0: never */
-	unsigned pauses;
-	uint8_t lossy; /* a bit for each earlier window, newest lowest: something was lost, and it went on */
+	uint8_t lossy;           /* a bit for each earlier window, newest lowest: something was lost, and it went on */
 };
 
 struct conn_state {
@@ -275,7 +292,7 @@ static void count_sample(struct conn_track *c, const struct socket_record *s, co
 }
 
 /*
- * After a pause the kernel halves the congestion window once for each retransmission time-out of silence, down to ten
+ * After a pause the kernel halves the congestion window once for each retransmission timeout of silence, down to ten
  * segments. The cost is the number of RTTs that slow start needs to get back. A window that became smaller without
  * a loss between two samples is the proof; how small it was for a moment follows from the length of the pause.
  */
@@ -289,9 +306,7 @@ static void note_restart(const struct window *window, struct conn_track *c, cons
 	if (before->unacked > 0 || t->unacked == 0 || t->notsent_bytes == UINT32_MAX || t->notsent_bytes == 0 ||
 	    idle_ns == UINT64_MAX || before->rto_ns == 0 || idle_ns <= before->rto_ns)
 		return;
-	/* Every pause ends so; the price is worth a word when they are the rule. */
-	c->pauses++;
-	if (c->pauses < 2 || before->cwnd == UINT32_MAX || t->cwnd >= before->cwnd || t->ca_state != 0 ||
+	if (before->cwnd == UINT32_MAX || t->cwnd >= before->cwnd || t->ca_state != 0 ||
 	    t->total_retrans != before->total_retrans)
 		return;
 	for (; least > RESTART_CWND && idle_ns > before->rto_ns; idle_ns -= before->rto_ns, rounds++)
@@ -546,6 +561,48 @@ static void measure_path(const struct conn_track *c, struct conn_measures *m)
 	m->acks_may_wait = acks_may_wait(m);
 }
 
+static uint64_t segment_memory(uint32_t mss)
+{
+	uint64_t room = 1;
+
+	while (room < (uint64_t)mss + SEGMENT_HEADERS)
+		room *= 2;
+	return room + SEGMENT_HANDLE;
+}
+
+/*
+ * The kernel sizes the send buffer by the congestion window, for two of it (three with BBR), and never shrinks it: so
+ * it tells how large the window was at its best, whenever that was.
+ */
+static uint64_t flight_peak(const struct conn_track *c)
+{
+	uint64_t windows = strcmp(c->last.cc, "bbr") == 0 ? 3 : 2;
+
+	if (c->socket.sndbuf == UINT32_MAX || c->socket.sndbuf <= SNDBUF_FIXED || c->last.snd_mss == 0)
+		return UINT64_MAX;
+	return c->socket.sndbuf / windows / segment_memory(c->last.snd_mss) * c->last.snd_mss;
+}
+
+static double share_of(uint64_t part, uint64_t whole)
+{
+	return part == UINT64_MAX || whole == UINT64_MAX || whole == 0 ? NAN : (double)part / (double)whole;
+}
+
+static void measure_peaks(const struct conn_track *c, struct conn_measures *m)
+{
+	const struct tcp_record *t = &c->last;
+
+	m->flight_bytes = (uint64_t)t->cwnd * t->snd_mss;
+	m->flight_peak_bytes = flight_peak(c);
+	m->flight_share = share_of(m->flight_bytes, m->flight_peak_bytes);
+	m->per_rtt_bytes = m->receive_rate == UINT64_MAX || m->rcv_rtt_ns == UINT64_MAX
+				   ? UINT64_MAX
+				   : (uint64_t)((double)m->receive_rate * (double)m->rcv_rtt_ns / 1e9);
+	m->per_rtt_peak_bytes =
+		t->rcv_space == UINT32_MAX || t->rcv_space < RCV_SPACE_LEAST ? UINT64_MAX : t->rcv_space;
+	m->per_rtt_share = share_of(m->per_rtt_bytes, m->per_rtt_peak_bytes);
+}
+
 /* The connection against its own baseline, and as a receiver. */
 static void measure_past(const struct window *window, const struct conn_track *c, struct conn_measures *m)
 {
@@ -562,7 +619,11 @@ static void measure_past(const struct window *window, const struct conn_track *c
 		m->acked_ever_bytes == UINT64_MAX || m->acked_ever_bytes < PAST_BYTES ? UINT64_MAX : t->delivery_rate;
 	m->slowdown = c->best_rate > 0 ? (double)rate / (double)c->best_rate : NAN;
 	m->clean_slowdown = c->clean_rate > 0 ? (double)rate / (double)c->clean_rate : NAN;
+	m->unscaled = c->socket.state == SOCKET_ESTABLISHED && t->options != UINT8_MAX && !(t->options & OPTION_WSCALE);
 	m->rcv_wnd = t->rcv_wnd == UINT32_MAX ? UINT64_MAX : t->rcv_wnd;
+	/* The kernel's own figure is what it would advertise if the header had room for it. */
+	if (m->unscaled && m->rcv_wnd != UINT64_MAX)
+		m->rcv_wnd = min_of(m->rcv_wnd, (uint64_t)UINT16_MAX);
 	m->rcv_rtt_ns = t->rcv_rtt_ns ? t->rcv_rtt_ns : UINT64_MAX;
 	/*
 	 * The receiver's RTT estimate includes the time in which its peer had nothing to send. So it is
@@ -582,7 +643,7 @@ static void measure_past(const struct window *window, const struct conn_track *c
 			(double)known_or_zero(m->receive_rate) * (double)m->rcv_rtt_ns / 1e9 / (double)m->rcv_wnd;
 }
 
-static void measure_standstill(const struct conn_track *c, struct conn_measures *m)
+static void measure_stall(const struct conn_track *c, struct conn_measures *m)
 {
 	const struct tcp_record *t = &c->last;
 	bool established = c->socket.state != SOCKET_SYN_SENT && c->socket.state != SOCKET_SYN_RECV;
@@ -668,7 +729,7 @@ static void remember(struct conn_track *c, const struct conn_measures *m)
 	c->best_receive_rate = max_of(c->best_receive_rate, known_or_zero(m->receive_rate));
 	c->cwnd_best = max_of(c->cwnd_best, m->cwnd);
 	c->steady += known_or_zero(m->received_bytes) > 0;
-	/* While it stands still there is nothing to lose, and what was before stays remembered. */
+	/* A stalled connection loses nothing new: earlier losses stay remembered. */
 	if (conn_is_moving(m))
 		c->lossy = (uint8_t)(c->lossy << 1 | was_lossy(m));
 	if (m->rcv_rtt_ns != UINT64_MAX)
@@ -729,7 +790,8 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		measure_samples(c, m);
 		measure_path(c, m);
 		measure_past(window, c, m);
-		measure_standstill(c, m);
+		measure_peaks(c, m);
+		measure_stall(c, m);
 		add_up_losses(c, m);
 		measure_limits(m);
 		remember(c, m);

@@ -73,6 +73,9 @@ struct conn_measures {
 	double slowdown, clean_slowdown;
 	uint64_t rcv_wnd, rcv_rtt_ns, rcv_rtt_base_ns;
 	double rcv_wnd_use, rcv_rtt_ratio, rcv_rtt_base_ratio;
+	bool unscaled;
+	uint64_t flight_bytes, flight_peak_bytes, per_rtt_bytes, per_rtt_peak_bytes;
+	double flight_share, per_rtt_share;
 	uint64_t age_windows;
 	struct limit_record limits;
 };

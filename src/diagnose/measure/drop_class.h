@@ -18,6 +18,7 @@ enum drop_class {
 	DROP_MEMORY,
 	DROP_ACCEPT,
 	DROP_DAMAGED,
+	DROP_PORT, /* of a bridge */
 	DROP_CLASSES,
 };
 

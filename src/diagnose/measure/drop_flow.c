@@ -84,7 +84,7 @@ uint64_t drop_flow_sum(const struct drop_flow *flow)
 	return sum;
 }
 
-/* Of the present window; a total that shrank began anew. */
+/* Of the present window; a total that shrank was reset. */
 void drop_flow_settle(struct drop_flow *flow)
 {
 	bool any = false;

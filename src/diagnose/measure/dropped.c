@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Puts dropped packets on those who suffer from them: the connection, the listener or UDP socket they were for, or,
+ * Attributes dropped packets to the module they affect: the connection, the listener or UDP socket they were for, or,
  * where this host has no socket, a flow. Most drops are no fault, and most senders of dropped packets are strangers: a
- * source that tries many services, a closed port, a broadcast. A sufferer is a connection that exists, or a sender that
- * tries the same service again.
+ * source that tries many services, a closed port, a broadcast. Affected is a connection that exists, or a sender that
+ * retries the same service.
  */
 #include <linux/neighbour.h>
 
@@ -11,9 +11,11 @@
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/drop_flow.h"
+#include "diagnose/measure/drop_route.h"
 #include "diagnose/measure/drop_rule.h"
 #include "diagnose/measure/dropped.h"
 #include "diagnose/measure/endpoint.h"
+#include "diagnose/measure/flow_module.h"
 #include "diagnose/measure/refusal.h"
 #include "probe/drop_tally.h"
 #include "record/net_names.h"
@@ -23,6 +25,7 @@
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/neighbour.h"
 #include "snapshot/netlink/qdisc.h"
+#include "snapshot/netlink/route.h"
 #include "snapshot/proc/counter.h"
 #include "snapshot/socket/socket.h"
 
@@ -40,14 +43,17 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_rp_filter, COUNT, "by rp_filter"),
 	FIELD(D, drop_neigh, COUNT, "because the next hop has no link-layer address"),
 	FIELD(D, drop_route, COUNT, "for lack of a route"),
-	FIELD(D, drop_blackhole, COUNT, "by a route that refuses: blackhole, unreachable, prohibit"),
+	FIELD(D, drop_blackhole, COUNT, "by a blackhole, unreachable or prohibit route"),
+	FIELD(D, route_refused, BOOL,
+	      "the route lookup failed with EINVAL or EACCES (blackhole, prohibit) in that time"),
 	FIELD(D, drop_too_big, COUNT, "larger than the MTU of the outgoing interface"),
 	FIELD(D, drop_buffer, COUNT, "because the receive buffer was full"),
 	FIELD(D, drop_memory, COUNT, "because of the protocol's memory limit"),
 	FIELD(D, drop_accept, COUNT, "because the accept queue was full"),
 	FIELD(D, drop_damaged, COUNT, "with a wrong checksum"),
+	FIELD(D, drop_port, COUNT, "larger than the MTU of the bridge port that they leave by"),
 	FIELD(D, drop_established, BOOL, "they belong to a connection that was established, not to attempts"),
-	FIELD(D, drop_retried, BOOL, "dropped again and again, to one service, for most of a second or longer"),
+	FIELD(D, drop_retried, BOOL, "dropped repeatedly, to one service, for most of a second or longer"),
 	FIELD(D, drop_near, BOOL, "their sender is this host, on a network of it, or has a private address"),
 	FIELD(D, drop_explains, BOOL, "they explain what the connection lost"),
 	FIELD(D, drop_sources, COUNT, "remote hosts whose packets are dropped"),
@@ -55,7 +61,7 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_target, ADDR, "destination of the dropped packets"),
 	FIELD(D, drop_reason, TEXT, "reason of most of them"),
 	FIELD(D, drop_dev, TEXT, "interface where they were dropped"),
-	FIELD(D, drop_rule, TEXT, "firewall rule whose counter moved alike"),
+	FIELD(D, drop_rule, TEXT, "firewall rule whose counter increased by as many"),
 };
 #undef D
 RECORD_TYPE(dropped_measures_type, "measure.dropped", struct dropped_measures, dropped_fields,
@@ -69,7 +75,7 @@ static const struct field flow_fields[] = {
 	FIELD(F, flow_target, ADDR, "destination address"),
 	FIELD(F, flow_dport, ID, "destination port", .zero_is_unknown = true),
 	FIELD(F, forwarded, BOOL, "neither end is this host"),
-	FIELD(F, dev, TEXT, "interface where its packets were dropped"),
+	FIELD(F, dev, TEXT, "interface where its packets were dropped, or the one without a link that they leave by"),
 	FIELD(F, qdisc_kind, TEXT, "queueing discipline of that interface"),
 };
 #undef F
@@ -81,6 +87,8 @@ RECORD_TYPE(flow_measures_type, "measure.flow", struct flow_measures, flow_field
 #define RETRY_NS (800 * NSEC_PER_MSEC)
 /* Who is dropped at more services than that looks for open ones. */
 #define SERVICES_MAX 5
+/* More senders than that, all dropped at one service, may be a single one who invents addresses. */
+#define SENDERS_MAX 5
 /* Flow modules of a window, those with the most drops. */
 #define FLOWS_MAX    32
 #define NETWORKS_MAX 64
@@ -101,6 +109,7 @@ struct state {
 	struct map qdiscs;           /* dev -> kind of its root qdisc */
 	struct series full, invalid, no_routes, unreachables;
 	struct drop_rules rules;
+	struct drop_routes routes;
 };
 
 struct dev_text {
@@ -113,6 +122,7 @@ static const struct state initial = {
 	.neighbours = MAP_INIT(sizeof(struct addr), sizeof(struct dev_text), 10000),
 	.qdiscs = MAP_INIT(sizeof(struct dev_text), sizeof(struct dev_text), 10000),
 	.rules = DROP_RULES_INIT,
+	.routes = DROP_ROUTES_INIT,
 };
 
 /* --- samples --- */
@@ -215,9 +225,10 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		}
 	sample_rest(state, snapshot);
 	drop_rules_sample(&state->rules, snapshot);
+	drop_routes_sample(&state->routes, snapshot);
 }
 
-/* --- sufferers --- */
+/* --- affected modules --- */
 
 /* Packets of one sender to one service, by whatever ports. */
 struct group_key {
@@ -234,6 +245,7 @@ struct group {
 	bool is_here; /* the destination is this host, or the source */
 	bool leaves;
 	bool has_data;
+	bool repeats; /* one of its flows: the same ports again, later or with data */
 };
 
 struct judgement {
@@ -246,6 +258,7 @@ struct judgement {
 	struct map udp;       /* port -> struct module * */
 	struct map groups;    /* group_key -> struct group */
 	struct map services;  /* source address -> services at which its packets are dropped */
+	struct map senders;   /* group_key without source -> senders whose packets to it are dropped */
 	uint64_t all_firewall;
 };
 
@@ -338,13 +351,6 @@ static struct module *conn_of(const struct judgement *j, const struct drop_flow 
 	return conn ?: flow->key.proto == TCP ? find_module(&j->by_flow, &key) : NULL;
 }
 
-static struct module *named(struct graph *graph, enum module_kind kind, const char *name)
-{
-	_cleanup_free_ char *id = xasprintf("%s:%s", module_kind_name(kind), name);
-
-	return graph_module(graph, kind, id, name);
-}
-
 /* The next hop that does not answer: the destination itself, or the only one on that interface. */
 static const struct addr *silent_neighbour(const struct state *state, const struct addr *to, const char *dev)
 {
@@ -372,25 +378,25 @@ static void relate(struct judgement *j, struct module *module, const struct drop
 	char text[ADDR_TEXT_MAX];
 
 	if (m->drop_tc > 0 && m->drop_dev[0])
-		module->related[MODULE_FILTER] = named(j->graph, MODULE_FILTER, m->drop_dev);
+		module->related[MODULE_FILTER] = flow_module_below(j->graph, MODULE_FILTER, m->drop_dev);
 	else if (m->drop_firewall > 0 || m->drop_reject > 0 || m->drop_conntrack > 0 || m->drop_invalid > 0)
 		module->related[MODULE_FILTER] =
 			graph_module(j->graph, MODULE_FILTER, "filter:netfilter", "the firewall of this host");
 	if (m->drop_qdisc > 0 && m->drop_dev[0])
-		module->related[MODULE_QDISC] = named(j->graph, MODULE_QDISC, m->drop_dev);
-	if (m->drop_damaged > 0 && m->drop_dev[0])
-		module->related[MODULE_LINK] = named(j->graph, MODULE_LINK, m->drop_dev);
+		module->related[MODULE_QDISC] = flow_module_below(j->graph, MODULE_QDISC, m->drop_dev);
+	if ((m->drop_damaged > 0 || m->drop_port > 0) && m->drop_dev[0])
+		module->related[MODULE_LINK] = flow_module_below(j->graph, MODULE_LINK, m->drop_dev);
 	addr_format(&m->drop_target, text);
 	if (m->drop_too_big > 0 && module->kind == MODULE_FLOW)
-		module->related[MODULE_PATH] = named(j->graph, MODULE_PATH, text);
+		module->related[MODULE_PATH] = flow_module_below(j->graph, MODULE_PATH, text);
 	/* The route back to the source, or the route to the destination. */
 	addr_format(m->drop_rp_filter > 0 ? &m->drop_source : &m->drop_target, text);
 	if (m->drop_rp_filter > 0 || m->drop_route > 0 || m->drop_blackhole > 0)
-		module->related[MODULE_ROUTE] = named(j->graph, MODULE_ROUTE, text);
+		module->related[MODULE_ROUTE] = flow_module_below(j->graph, MODULE_ROUTE, text);
 	hop = m->drop_neigh > 0 ? silent_neighbour(j->state, &m->drop_target, m->drop_dev) : NULL;
 	if (hop) {
 		addr_format(hop, text);
-		module->related[MODULE_NEIGH] = named(j->graph, MODULE_NEIGH, text);
+		module->related[MODULE_NEIGH] = flow_module_below(j->graph, MODULE_NEIGH, text);
 	}
 	for (unsigned kind = 0; kind < MODULE_KINDS; kind++)
 		if (kind != module->kind && module->related[kind] &&
@@ -427,6 +433,16 @@ static void split_firewall(const struct judgement *j, const struct module *modul
 		m->drop_firewall = 0;
 }
 
+/* What a blackhole route drops on output has the reason of a missing route. */
+static void split_route(const struct judgement *j, struct dropped_measures *m)
+{
+	if (m->drop_route == 0 || !drop_routes_refuse(&j->state->routes, &m->drop_target))
+		return;
+	m->route_refused = true;
+	m->drop_blackhole += m->drop_route;
+	m->drop_route = 0;
+}
+
 static void set_counts(struct judgement *j, struct dropped_measures *m, const uint64_t *counts)
 {
 	m->drop_firewall += counts[DROP_FIREWALL];
@@ -441,6 +457,7 @@ static void set_counts(struct judgement *j, struct dropped_measures *m, const ui
 	m->drop_memory += counts[DROP_MEMORY];
 	m->drop_accept += counts[DROP_ACCEPT];
 	m->drop_damaged += counts[DROP_DAMAGED];
+	m->drop_port += counts[DROP_PORT];
 	for (unsigned class = 0; class < DROP_CLASSES; class ++)
 		m->drop_count += counts[class];
 }
@@ -473,7 +490,7 @@ static struct dropped_measures *measures_of(struct judgement *j, struct module *
 	return (struct dropped_measures *)module->measures.dropped;
 }
 
-/* What is lost on the way out must be as much as what the connection retransmits. */
+/* Egress drops must be as many as the connection's retransmissions. */
 static bool explains(const struct conn_measures *own, const struct drop_flow *flow)
 {
 	if (drop_flow_sum(flow) == 0)
@@ -503,9 +520,16 @@ static void blame_conn(struct judgement *j, struct module *conn, const struct dr
 		set_words(j, m, flow);
 }
 
+/* Who invents senders draws other ports each time; whoever waits for an answer sends the same again. */
+static bool repeats(const struct drop_flow *flow, uint64_t from_ns)
+{
+	return drop_flow_sum(flow) >= 2 && (flow->has_data || flow->last_ns - from_ns >= RETRY_NS);
+}
+
 static void add_to_group(struct judgement *j, const struct drop_flow *flow)
 {
 	bool leaves = flow->key.dir == DROP_TX, replies;
+	uint64_t from_ns = drop_flow_from_ns(j->window, flow);
 	struct group_key key;
 	struct group *group;
 
@@ -524,14 +548,22 @@ static void add_to_group(struct judgement *j, const struct drop_flow *flow)
 		group->counts[class] += drop_flow_class(flow, (enum drop_class) class);
 		group->window += flow->moved[0][class];
 	}
-	group->from_ns = group->most ? min_of(group->from_ns, drop_flow_from_ns(j->window, flow))
-				     : drop_flow_from_ns(j->window, flow);
+	group->from_ns = group->most ? min_of(group->from_ns, from_ns) : from_ns;
 	group->last_ns = max_of(group->last_ns, flow->last_ns);
 	group->has_data |= flow->has_data;
+	group->repeats |= repeats(flow, from_ns);
 	group->leaves = leaves;
 	group->is_here = leaves || is_here(j->state, &key.to);
 	if (!group->most || drop_flow_sum(flow) > drop_flow_sum(group->most))
 		group->most = flow;
+}
+
+static struct group_key service_of(const struct group_key *key)
+{
+	struct group_key service = *key;
+
+	memset(&service.from, 0, sizeof(service.from));
+	return service;
 }
 
 static void count_services(struct judgement *j)
@@ -541,10 +573,14 @@ static void count_services(struct judgement *j)
 	size_t at = 0;
 
 	while (map_next(&j->groups, &at, &key, &value)) {
+		struct group_key service = service_of(key);
 		unsigned *services = map_put(&j->services, &((const struct group_key *)key)->from, NULL);
+		unsigned *senders = map_put(&j->senders, &service, NULL);
 
 		if (services)
 			(*services)++;
+		if (senders)
+			(*senders)++;
 	}
 }
 
@@ -553,6 +589,15 @@ static bool is_stranger(const struct judgement *j, const struct group_key *key, 
 	const unsigned *services = map_get(&j->services, &key->from);
 
 	return !group->leaves && services && *services > SERVICES_MAX;
+}
+
+/* Of a crowd, only senders that are known to wait. UDP clients take another port for each question. */
+static bool is_invented(const struct judgement *j, const struct group_key *key, const struct group *group)
+{
+	struct group_key service = service_of(key);
+	const unsigned *senders = map_get(&j->senders, &service);
+
+	return key->proto == TCP && !group->leaves && !group->repeats && senders && *senders > SENDERS_MAX;
 }
 
 static bool is_retried(const struct group *group)
@@ -577,44 +622,27 @@ static struct module *flow_module(struct judgement *j, const struct group_key *k
 	const struct drop_flow_key *flow = &group->most->key;
 	struct endpoint from = {key->from, group->leaves ? flow->lport : flow->rport},
 			to = {key->to, group->leaves ? flow->rport : flow->lport};
-	const char *proto = enum_name_find(&socket_proto_names, key->proto);
-	_cleanup_buf_ struct buf id = BUF_INIT(256);
+	struct module *module = flow_module_of(j->graph, key->proto, &from, &to);
+	struct flow_measures *m = flow_module_measures(module);
 	const struct dev_text *kind;
-	struct flow_measures *m = graph_alloc(j->graph, sizeof(*m));
 	struct dev_text dev = {};
-	struct module *module;
 
-	if (proto)
-		buf_add_format(&id, "flow:%s ", proto);
-	else
-		buf_add_format(&id, "flow:%u ", key->proto);
-	addr_format_endpoint(&from, &id);
-	buf_add_char(&id, '-');
-	addr_format_endpoint(&to, &id);
-	*m = (struct flow_measures){.flow_proto = key->proto,
-				    .flow_source = key->from,
-				    .flow_sport = from.port,
-				    .flow_target = key->to,
-				    .flow_dport = to.port,
-				    .forwarded = !group->is_here};
+	m->forwarded = !group->is_here;
 	memcpy(dev.text, group->most->dev, strnlen(group->most->dev, sizeof(dev.text)));
 	memcpy(m->dev, dev.text, sizeof(m->dev));
 	kind = map_get(&j->state->qdiscs, &dev);
 	if (kind)
 		memcpy(m->qdisc_kind, kind->text, sizeof(m->qdisc_kind));
-	module = graph_module(j->graph, MODULE_FLOW, buf_text(&id), buf_text(&id) + strlen("flow:"));
-	module->measures.flow = m;
-	module->activity = ACTIVITY_WAITING;
 	return module;
 }
 
 /* Whose packets they are; NULL: nobody's who suffers. */
-static struct module *sufferer(struct judgement *j, const struct group_key *key, const struct group *group,
-			       unsigned *flows)
+static struct module *find_affected(struct judgement *j, const struct group_key *key, const struct group *group,
+				    unsigned *flows)
 {
 	struct module *service = find_module(key->proto == UDP ? &j->udp : &j->listeners, &key->service);
 
-	if (is_stranger(j, key, group))
+	if (is_stranger(j, key, group) || (is_invented(j, key, group) && group->counts[DROP_ACCEPT] == 0))
 		return NULL;
 	if (group->is_here && service && (key->proto == TCP || key->proto == UDP))
 		return is_retried(group) || group->counts[DROP_ACCEPT] > 0 ? service : NULL;
@@ -636,7 +664,7 @@ static void blame_groups(struct judgement *j)
 
 	while (map_next(&j->groups, &at, &key, &value)) {
 		const struct group *group = value;
-		struct module *module = sufferer(j, key, group, &flows);
+		struct module *module = find_affected(j, key, group, &flows);
 		struct dropped_measures *m;
 		uint64_t before;
 
@@ -666,6 +694,7 @@ static void judgement_done(struct judgement *j)
 	map_done(&j->udp);
 	map_done(&j->groups);
 	map_done(&j->services);
+	map_done(&j->senders);
 }
 
 static void judge(struct judgement *j)
@@ -705,12 +734,14 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		.udp = MAP_INIT(sizeof(uint16_t), sizeof(struct module *), 0),
 		.groups = MAP_INIT(sizeof(struct group_key), sizeof(struct group), 8192),
 		.services = MAP_INIT(sizeof(struct addr), sizeof(unsigned), 8192),
+		.senders = MAP_INIT(sizeof(struct group_key), sizeof(unsigned), 8192),
 	};
 
 	if (state->flows.count > 0) {
 		judge(&j);
 		for (size_t i = 0, count = graph->modules.count; i < count; i++)
 			if (graph->modules.items[i]->measures.dropped) {
+				split_route(&j, measures_of(&j, graph->modules.items[i]));
 				split_firewall(&j, graph->modules.items[i], measures_of(&j, graph->modules.items[i]));
 				relate(&j, graph->modules.items[i], graph->modules.items[i]->measures.dropped);
 			}
@@ -722,6 +753,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	series_age(&state->no_routes);
 	series_age(&state->unreachables);
 	drop_rules_age(&state->rules);
+	drop_routes_age(&state->routes, DROP_FLOW_KEEP);
 	map_done(&state->here);
 	state->networks.count = 0;
 	map_done(&state->neighbours);
@@ -738,6 +770,7 @@ static void release(void *data)
 	map_done(&state->neighbours);
 	map_done(&state->qdiscs);
 	drop_rules_done(&state->rules);
+	drop_routes_done(&state->routes);
 }
 
 /* After "egress", which relates connections to filters by counters alone. */
@@ -745,7 +778,7 @@ static const struct measurer dropped_measurer = {
 	.name = "packet-drops",
 	.stage = MEASURE_EGRESS,
 	.needs = MEASURER_NEEDS(&drop_type, &firewall_rule_type, &firewall_chain_type, &conntrack_type, &counter_type,
-				&address_type, &neighbour_type, &qdisc_type),
+				&address_type, &neighbour_type, &qdisc_type, &destination_type),
 	.state_size = sizeof(struct state),
 	.initial = &initial,
 	.sample = sample,

@@ -5,7 +5,7 @@
 #include "base/addr.h"
 #include "record/field.h"
 
-/* Counts are of this window and the three before: what retries does so ever more seldom. */
+/* Counts are of this window and the three before: retries back off. */
 struct dropped_measures {
 	uint64_t drop_count;  /* all of the classes below */
 	uint64_t drop_window; /* the same, in this window alone */
@@ -13,9 +13,10 @@ struct dropped_measures {
 	uint64_t drop_firewall, drop_reject, drop_conntrack, drop_invalid;
 	uint64_t drop_tc, drop_qdisc, drop_rp_filter;
 	uint64_t drop_neigh, drop_route, drop_blackhole, drop_too_big;
-	uint64_t drop_buffer, drop_memory, drop_accept, drop_damaged;
+	uint64_t drop_buffer, drop_memory, drop_accept, drop_damaged, drop_port;
+	bool route_refused;    /* a lookup of the route to the destination said so */
 	bool drop_established; /* not only the first packets of connections */
-	bool drop_retried;     /* again and again, to one service */
+	bool drop_retried;     /* repeatedly, to one service */
 	bool drop_near;        /* the sender is no stranger by its address: this network, a private one, this host */
 	bool drop_explains;    /* as much as the connection retransmits, or what is missing in its input */
 	uint64_t drop_sources; /* of a listener or UDP socket: remote hosts whose packets are dropped */
@@ -32,7 +33,7 @@ struct flow_measures {
 	struct addr flow_source, flow_target;
 	uint16_t flow_sport, flow_dport;
 	bool forwarded;
-	char dev[16]; /* where it was dropped */
+	char dev[16]; /* where it was dropped, or would leave if that had a link */
 	char qdisc_kind[16];
 };
 

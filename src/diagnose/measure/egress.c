@@ -35,6 +35,14 @@ static const struct field egress_fields[] = {
 	FIELD(M, link_tx_errors, COUNT, "packets not sent because of errors"),
 	FIELD(M, link_rx_dropped, COUNT, "packets received and dropped"),
 	FIELD(M, link_tx_dropped, COUNT, "packets dropped before they were sent"),
+	FIELD(M, link_rx_missed, COUNT, "packets that the NIC dropped because its receive ring was full"),
+	FIELD(M, link_speed, BYTES, "link speed of the NIC", .unit = "B/s", .as_bits = true),
+	FIELD(M, link_speed_max, BYTES, "highest link speed that the NIC supports", .unit = "B/s", .as_bits = true),
+	FIELD(M, link_bus_rate, BYTES, "rate of the NIC's PCIe link in one direction", .unit = "B/s", .as_bits = true),
+	FIELD(M, link_rx_use, RATIO, "rate at which it received, as a share of the link speed", .unit = "%"),
+	FIELD(M, link_tx_use, RATIO, "rate at which it sent, as a share of the link speed", .unit = "%"),
+	FIELD(M, link_rx_bus_use, RATIO, "the same of the PCIe link, received", .unit = "%"),
+	FIELD(M, link_tx_bus_use, RATIO, "the same of the PCIe link, sent", .unit = "%"),
 	FIELD(M, qdisc_kind, TEXT, "queueing discipline of the interface"),
 	FIELD(M, qdisc_drops, COUNT, "packets dropped by the qdisc"),
 	FIELD(M, qdisc_overlimits, COUNT, "times that the qdisc delayed a packet to keep its rate (overlimits)"),
@@ -151,7 +159,7 @@ static void sample_link(struct dev_track *dev, const struct link_record *link)
 	dev->has_link = true;
 }
 
-/* The root speaks for all queues below it; without one (multi-queue) the leaves would have to be added up. */
+/* The root stands for all queues below it; without one (multi-queue) the leaves would have to be added up. */
 static void sample_qdisc(struct dev_track *dev, const struct qdisc_record *qdisc)
 {
 	if (strcmp(qdisc->kind, "clsact") == 0 || strcmp(qdisc->kind, "ingress") == 0) {
@@ -266,6 +274,36 @@ static void measure_link(struct dev_track *dev, struct egress_measures *m)
 	m->tc_drops = dev->has_filters ? delta_between32(dev->filter_drops_base, dev->filter_drops) : UINT64_MAX;
 }
 
+static double share_of(double rate, uint64_t whole)
+{
+	return whole == UINT64_MAX || whole == 0 ? NAN : rate / (double)whole;
+}
+
+/* What the hardware below leaves of the traffic. The speed of a virtual interface limits nothing. */
+static void measure_hardware(const struct dev_track *dev, struct egress_measures *m)
+{
+	const struct link_record *a = &dev->link_base, *b = &dev->link;
+	uint64_t missed = delta_between(a->rx_missed_errors, b->rx_missed_errors),
+		 overruns = delta_between(a->rx_fifo_errors, b->rx_fifo_errors);
+	double rx, tx;
+
+	if (b->kind[0] || (b->flags != UINT32_MAX && b->flags & IFF_LOOPBACK))
+		return;
+	/* Some drivers count a packet in both. */
+	m->link_rx_missed = missed == UINT64_MAX     ? overruns
+			    : overruns == UINT64_MAX ? missed
+						     : max_of(missed, overruns);
+	m->link_speed = b->speed == UINT64_MAX ? UINT64_MAX : b->speed / 8;
+	m->link_speed_max = b->speed_max == UINT64_MAX ? UINT64_MAX : b->speed_max / 8;
+	m->link_bus_rate = b->bus_rate == UINT64_MAX ? UINT64_MAX : b->bus_rate / 8;
+	rx = delta_rate(delta_between(a->rx_bytes, b->rx_bytes), dev->last_ns - dev->base_ns);
+	tx = delta_rate(delta_between(a->tx_bytes, b->tx_bytes), dev->last_ns - dev->base_ns);
+	m->link_rx_use = share_of(rx, m->link_speed);
+	m->link_tx_use = share_of(tx, m->link_speed);
+	m->link_rx_bus_use = share_of(rx, m->link_bus_rate);
+	m->link_tx_bus_use = share_of(tx, m->link_bus_rate);
+}
+
 static void measure_qdisc(const struct dev_track *dev, struct egress_measures *m)
 {
 	const struct qdisc_record *a = &dev->qdisc_base, *b = &dev->qdisc;
@@ -368,10 +406,11 @@ static bool is_amiss(const struct dev_track *dev)
 	uint64_t drops = dev->has_qdisc ? delta_between32(dev->qdisc_base.drops, dev->qdisc.drops) : 0;
 	uint64_t filtered = dev->has_filters ? delta_between32(dev->filter_drops_base, dev->filter_drops) : 0;
 	uint64_t errors = delta_between(a->rx_errors, b->rx_errors);
+	uint64_t missed = delta_between(a->rx_missed_errors, b->rx_missed_errors);
 
 	return (b->flags != UINT32_MAX && !(b->flags & IFF_UP)) || b->carrier == 0 || dev->waiting > 0 ||
 	       (drops != UINT64_MAX && drops > 0) || (filtered != UINT64_MAX && filtered > 0) ||
-	       (errors != UINT64_MAX && errors > 0);
+	       (errors != UINT64_MAX && errors > 0) || (missed != UINT64_MAX && missed > 0);
 }
 
 #define DEVS_MAX 4 /* on top of each other */
@@ -403,6 +442,7 @@ static void join_dev(const struct window *window, struct state *state, struct mo
 	if (!dev)
 		return;
 	measure_link(dev, m);
+	measure_hardware(dev, m);
 	link = named(graph, MODULE_LINK, m->dev);
 	if (dev->has_qdisc) {
 		struct module *qdisc = named(graph, MODULE_QDISC, m->dev);

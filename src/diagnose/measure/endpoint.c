@@ -15,6 +15,8 @@ static const struct field listener_fields[] = {
 	FIELD(struct listener_measures, backlog_min, COUNT, "shortest accept queue of any sample"),
 	FIELD(struct listener_measures, backlog_peak, COUNT, "longest accept queue of any sample"),
 	FIELD(struct listener_measures, backlog_max, COUNT, "limit of the accept queue (backlog)"),
+	FIELD(struct listener_measures, backlog_share, RATIO,
+	      "samples of the last three windows with connections in the accept queue", .unit = "%"),
 	FIELD(struct listener_measures, full_share, RATIO, "samples with a full accept queue", .unit = "%"),
 	FIELD(struct listener_measures, drops_count, COUNT, "SYNs and handshakes dropped by the listener"),
 };
@@ -38,12 +40,16 @@ static const struct field udp_fields[] = {
 };
 RECORD_TYPE(udp_measures_type, "measure.udp", struct udp_measures, udp_fields, "measures of a UDP socket in a window");
 
+/* Windows that an accept queue is judged over: it fills for moments. */
+#define RECENT 3
+
 struct socket_track {
 	struct track track;
 	bool has_base;
 	struct socket_record socket;
 	uint32_t base_drops;
 	unsigned samples, full, recvq;
+	unsigned seen[RECENT], queued[RECENT]; /* samples of a listener in the last windows, newest first */
 	uint64_t backlog_min, backlog_peak, recvq_min, recvq_max, sendq_max;
 	double fill_max;
 };
@@ -74,17 +80,22 @@ static void sample_socket(struct window *window, struct state *state, const stru
 	}
 	if (track_see(window, &t->track)) {
 		uint32_t base = t->has_base ? t->socket.drops : s->drops;
+		struct socket_track before = *t;
 
-		*t = (struct socket_track){.track = t->track,
+		*t = (struct socket_track){.track = before.track,
 					   .has_base = true,
 					   .base_drops = base,
 					   .backlog_min = UINT64_MAX,
 					   .recvq_min = UINT64_MAX};
+		memcpy(&t->seen[1], &before.seen[0], sizeof(t->seen) - sizeof(t->seen[0]));
+		memcpy(&t->queued[1], &before.queued[0], sizeof(t->queued) - sizeof(t->queued[0]));
 	}
 	t->socket = *s;
 	t->samples++;
 	if (is_listener(s)) {
 		t->backlog_min = min_of(t->backlog_min, s->backlog);
+		t->seen[0]++;
+		t->queued[0] += s->backlog > 0 && s->backlog != UINT32_MAX;
 		t->backlog_peak = max_of(t->backlog_peak, s->backlog);
 		/* The kernel lets one more in than the limit says. */
 		t->full += s->backlog_max != UINT32_MAX && s->backlog > s->backlog_max;
@@ -107,6 +118,17 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			sample_socket(window, state, s);
 }
 
+static double queued_share(const struct socket_track *t)
+{
+	unsigned seen = 0, queued = 0;
+
+	for (unsigned i = 0; i < RECENT; i++) {
+		seen += t->seen[i];
+		queued += t->queued[i];
+	}
+	return t->socket.backlog == UINT32_MAX || seen == 0 ? NAN : (double)queued / seen;
+}
+
 static void add_listener(const struct socket_track *t, const char *id, struct graph *graph)
 {
 	struct module *module = graph_module(graph, MODULE_LISTENER, id, id + strlen("listener:"));
@@ -121,6 +143,7 @@ static void add_listener(const struct socket_track *t, const char *id, struct gr
 		.backlog_min = t->backlog_min,
 		.backlog_peak = t->backlog_peak,
 		.full_share = (double)t->full / t->samples,
+		.backlog_share = queued_share(t),
 		.drops_count = delta_between32(t->base_drops, t->socket.drops),
 	};
 	module->inode = t->socket.inode;

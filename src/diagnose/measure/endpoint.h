@@ -10,7 +10,7 @@ struct listener_measures {
 	uint16_t lport;
 	uint64_t samples;
 	uint64_t backlog, backlog_min, backlog_peak, backlog_max;
-	double full_share;
+	double full_share, backlog_share;
 	uint64_t drops_count;
 };
 

@@ -40,11 +40,14 @@ static const struct field exchange_fields[] = {
 	FIELD(E, given_base, COUNT, "the most segments with data sent in an earlier window"),
 	FIELD(E, given_share, RATIO, "segments with data sent, of that", .unit = "%"),
 	FIELD(E, app_asks, COUNT, "other connections on which its program waits for a reply"),
+	FIELD(E, app_asks_share, RATIO, "that, as a share of the threads of the program", .unit = "%"),
 	FIELD(E, app_unread, COUNT, "connections on which its program has left a request unread for a second"),
 	FIELD(E, peer_is_here, BOOL, "its other end is also on this host"),
 	FIELD(E, fell_silent, BOOL,
 	      "received data in every earlier window without a long pause, and has received none for half a second"),
 	FIELD(E, unread_ns, DURATION, "time for which its program has not read received data, at the end"),
+	FIELD(E, unread_recent_ns, DURATION, "the longest such time in the last three windows"),
+	FIELD(E, unread_recent_fill, RATIO, "share of the receive buffer in use, at its end", .unit = "%"),
 	FIELD(E, unaccepted, BOOL, "no program has accepted it yet"),
 	FIELD(E, service_base, COUNT,
 	      "the most answers of its service, on all connections to it, in an earlier window with ten or more"),
@@ -61,6 +64,8 @@ static const struct field exchange_fields[] = {
 	      "mean time of a request and its reply before the run, at most: the age of the program divided by their "
 	      "number"),
 	FIELD(E, late_times, RATIO, "late_wait_ns as a multiple of that"),
+	FIELD(E, open_wait_ns, DURATION, "time since a request that has been outstanding in every sample of this run"),
+	FIELD(E, open_times, RATIO, "that, as a multiple of past_exchange_ns"),
 	FIELD(E, service_quick, COUNT, "replies of its service, on all connections to it, within 0.5 s in this run"),
 	FIELD(E, service_slow, COUNT, "waits of 0.5 to 5 s for a reply of its service that ended in this run"),
 	FIELD(E, service_slow_wait_ns, DURATION, "mean of these"),
@@ -77,7 +82,7 @@ static const struct field exchange_fields[] = {
 };
 #undef E
 RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures, exchange_fields,
-	    "questions and answers on a connection");
+	    "requests and replies on a connection");
 
 /* A connection that received more slowly, or with longer pauses, may have nothing to receive. */
 #define STREAM_RATE    50000
@@ -86,11 +91,23 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 
 /* The kernel's times are in ticks: a request that seems to begin this much later is the same. */
 #define SAME_REQUEST_NS (50 * NSEC_PER_MSEC)
+/* A delayed ACK comes within this time and an RTT, with any system. */
+#define ACK_LATEST_NS (500 * NSEC_PER_MSEC)
 /* A reply that took fewer RTTs is the path's. */
 #define SLOW_RTTS 10
 #define LATE_NS   (200 * NSEC_PER_MSEC)
+/* Windows in which a pause of the reader is remembered. */
+#define UNREAD_WINDOWS 3
+/* Within a tick or two, the order of two things is unknown. */
+#define TICKS_NS (2 * NSEC_PER_MSEC)
 /* With fewer exchanges before the run there is no mean. */
-#define PAST_ENOUGH 20
+#define PAST_ENOUGH 5
+
+/* The longest time for which a program did not read, and what its buffer held then. */
+struct unread {
+	uint64_t ns;
+	double fill;
+};
 
 /* As much as is needed of a connection, of which there may be very many. */
 struct counts {
@@ -101,19 +118,23 @@ struct counts {
 struct exchange_track {
 	struct track track;
 	bool has_base, serves;
-	bool acknowledged; /* the last that was sent, by an acknowledgement alone */
+	bool waits, owes, settled; /* as of the last sample; settled: and no ACK of data was to come */
+	bool acknowledged;         /* the last that was sent, by an acknowledgement alone */
 	unsigned samples, reply_wait, unreplied, owed;
 	struct counts base, last;
-	uint64_t read_bytes, read_ns; /* up to where the program has read, and since when it has not read on */
-	uint64_t unread_ns, wait_ns;  /* of the last sample */
+	uint64_t read_bytes, read_ns;         /* up to where the program has read, and since when it has not read on */
+	uint64_t unread_ns, wait_ns;          /* of the last sample */
+	struct unread unread[UNREAD_WINDOWS]; /* of the last windows, newest first */
+	uint64_t open_ns; /* age of what was sent last (received last, by a server), if it is; of the last sample */
 	struct service service;
 	uint64_t sample;            /* the last one it was seen in */
 	uint64_t now_ns;            /* of this sample */
 	uint64_t seen_ns, asked_ns; /* its time, and that of the request that waited then; 0: none */
 	uint64_t least_ns;          /* that is slow for its RTT */
 	/* Of the whole look. */
-	uint64_t exchanges, slow, late, late_sum_ns, samples_ever, asking;
-	uint64_t first_ns, before; /* when it was first seen, and exchanges until then */
+	uint64_t exchanges, slow, late, late_sum_ns, samples_ever, asking, open;
+	uint64_t first_ns, before; /* when it was first seen, or when the request was sent that waited then; exchanges
+				      until then */
 	/* Of earlier windows. */
 	uint64_t answers_base, given_base;
 	double bare_acks_base;
@@ -183,6 +204,30 @@ static uint64_t find_unread(struct exchange_track *x, const struct socket_record
 	return now_ns - x->read_ns;
 }
 
+static void note_unread(struct exchange_track *x, const struct socket_record *s)
+{
+	bool known = s->rmem_bytes != UINT32_MAX && s->rcvbuf != UINT32_MAX && s->rcvbuf > 0;
+
+	if (x->unread_ns > x->unread[0].ns)
+		x->unread[0] = (struct unread){x->unread_ns, known ? (double)s->rmem_bytes / s->rcvbuf : NAN};
+}
+
+/*
+ * A request is outstanding for as long as nothing has come after it, whatever was acknowledged since: keep-alive
+ * probes are as well. Of a connection that has always carried requests and replies.
+ */
+static uint64_t find_open(const struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t)
+{
+	uint64_t last = x->serves ? t->last_received_ns : t->last_sent_ns,
+		 before = x->serves ? t->last_sent_ns : t->last_received_ns;
+	bool both = t->data_segs_in != UINT32_MAX && t->data_segs_in > 0 && t->data_segs_out != UINT32_MAX &&
+		    t->data_segs_out > 0;
+
+	return both && s->sendq_bytes == 0 && s->recvq_bytes == 0 && before != UINT64_MAX && last + TICKS_NS < before
+		       ? last
+		       : 0;
+}
+
 /* The wait that its service is judged by: of this host for an answer, or of the peer for one of this host. */
 static uint64_t wait_of(const struct exchange_track *x, const struct tcp_record *t, bool unreplied, bool owed)
 {
@@ -212,6 +257,16 @@ static struct service service_of(const struct exchange_track *x, const struct ad
 	return service;
 }
 
+/*
+ * The ACK of a request comes soon after it: with the reply, or a delayed ACK. A later one answers a keep-alive probe,
+ * which says nothing about a reply; on a connection at rest, nothing without data does.
+ */
+static bool is_acknowledged(const struct tcp_record *t)
+{
+	return t->last_ack_ns < t->last_received_ns &&
+	       t->last_sent_ns - min_of(t->last_sent_ns, t->last_ack_ns) < ACK_LATEST_NS + 2 * t->srtt_ns;
+}
+
 static void count_sample(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t,
 			 const struct asking_record *asking)
 {
@@ -219,11 +274,20 @@ static void count_sample(struct exchange_track *x, const struct socket_record *s
 	bool at_rest = empty && t->last_received_ns != UINT64_MAX;
 	bool owed = is_owed(x, t, asking);
 	bool sent_last = t->last_sent_ns <= t->last_received_ns;
-	bool waits = at_rest && sent_last && ((asking && asking->sent_last) || t->last_ack_ns < t->last_received_ns);
+	bool waits = at_rest && sent_last && (asking ? asking->sent_last : is_acknowledged(t));
 	bool known = t->data_segs_in != UINT32_MAX && t->data_segs_out != UINT32_MAX;
 	bool first_sent = empty && known && t->data_segs_in == 0 && t->data_segs_out > 0;
 	bool first_read = empty && known && t->data_segs_out == 0 && t->data_segs_in > 0;
+	bool nothing_new = at_rest && x->settled && known && t->data_segs_in == x->last.data_segs_in &&
+			   t->data_segs_out == x->last.data_segs_out;
 
+	if (nothing_new) {
+		waits = x->waits;
+		owed = x->owes;
+	}
+	x->waits = waits;
+	x->owes = owed;
+	x->settled = at_rest && min_of(t->last_sent_ns, t->last_received_ns) > ACK_LATEST_NS;
 	x->reply_wait += waits;
 	x->unreplied += waits || first_sent;
 	x->owed += at_rest && owed;
@@ -279,10 +343,11 @@ static void note_sample(struct state *state, struct window *window, struct excha
 		x->late_sum_ns += sample.ended_ns;
 	}
 	if (x->samples_ever == 0) {
-		x->first_ns = x->now_ns;
+		x->first_ns = x->now_ns - min_of(max_of(x->open_ns, x->wait_ns), x->now_ns);
 		x->before = exchanges_since(x, &(struct counts){});
 	}
 	x->samples_ever++;
+	x->open += x->open_ns > 0;
 	x->asking += asked_ns != 0;
 	x->sample = state->sample;
 	x->seen_ns = x->now_ns;
@@ -384,10 +449,14 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			x->base = x->last;
 			x->has_base = true;
 			x->samples = x->reply_wait = x->unreplied = x->owed = 0;
+			memmove(&x->unread[1], &x->unread[0], sizeof(x->unread) - sizeof(x->unread[0]));
+			x->unread[0] = (struct unread){};
 		}
 		/* It stays so when the listener is gone. */
 		x->serves |= map_get(&state->ports, &s->lport) != NULL;
 		x->unread_ns = find_unread(x, s, t, now_ns);
+		note_unread(x, s);
+		x->open_ns = find_open(x, s, t);
 		x->now_ns = now_ns;
 		count_sample(x, s, t, map_get(&state->asking, &s->cookie));
 		x->service = service_of(x, &s->raddr, s->lport, s->rport);
@@ -437,6 +506,22 @@ static void measure_late(const struct state *state, const struct exchange_track 
 	m->late_times = x->late && m->past_exchange_ns != UINT64_MAX
 				? (double)m->late_wait_ns / (double)max_of(m->past_exchange_ns, UINT64_C(1))
 				: NAN;
+	m->open_wait_ns = x->open == x->samples_ever && x->exchanges == 0 ? x->open_ns : UINT64_MAX;
+	m->open_times = m->open_wait_ns != UINT64_MAX && m->past_exchange_ns != UINT64_MAX
+				? (double)m->open_wait_ns / (double)max_of(m->past_exchange_ns, UINT64_C(1))
+				: NAN;
+}
+
+static void measure_unread(const struct exchange_track *x, struct exchange_measures *m)
+{
+	m->unread_ns = x->unread_ns;
+	m->unread_recent_fill = NAN;
+	for (unsigned i = 0; i < UNREAD_WINDOWS; i++) {
+		if (x->unread[i].ns <= m->unread_recent_ns)
+			continue;
+		m->unread_recent_ns = x->unread[i].ns;
+		m->unread_recent_fill = x->unread[i].fill;
+	}
 }
 
 static void measure(struct exchange_track *x, struct exchange_measures *m)
@@ -493,6 +578,11 @@ struct of_app {
 
 #define UNREAD_NS NSEC_PER_SEC
 
+static uint64_t threads_of(const struct module *app)
+{
+	return app->measures.app && app->measures.app->app_threads != UINT64_MAX ? app->measures.app->app_threads : 0;
+}
+
 /* A program that waits for an answer cannot give one; one that leaves several questions unread does not look. */
 static void count_for_apps(const struct exchange *exchanges, size_t count)
 {
@@ -512,6 +602,7 @@ static void count_for_apps(const struct exchange *exchanges, size_t count)
 				all->unread += m->serves && m->unread_ns >= UNREAD_NS;
 			} else {
 				m->app_asks = all->asks - asks;
+				m->app_asks_share = share_of(m->app_asks, threads_of(app));
 				m->app_unread = all->unread;
 			}
 		}
@@ -557,7 +648,7 @@ static void find_other_ends(const struct exchange *exchanges, size_t count)
 	map_done(&all);
 }
 
-/* Only a keep-alive probe shows that it waits in vain; its owner was judged before. */
+/* Only a keep-alive probe shows that nothing will come; its owner was judged before. */
 static void wait_in_vain(struct module *conn)
 {
 	struct module *app = conn->related[MODULE_APP];
@@ -582,7 +673,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m = graph_alloc(graph, sizeof(*m));
 		measure(x, m);
 		m->fell_silent = has_fallen_silent(own);
-		m->unread_ns = x->unread_ns;
+		measure_unread(x, m);
 		m->unaccepted = x->serves && (*module)->inode == 0;
 		services_measure(&state->services, &x->service, m);
 		measure_late(state, x, *module, m);

@@ -19,13 +19,17 @@ struct exchange_measures {
 	uint64_t given_base;
 	double given_share;
 	uint64_t app_asks, app_unread;
+	double app_asks_share;
 	bool peer_is_here, fell_silent, unaccepted;
-	uint64_t unread_ns;
+	uint64_t unread_ns, unread_recent_ns;
+	double unread_recent_fill;
 	uint64_t service_base, service_wait_base_ns;
 	double service_share;
 	double asking_share;
 	uint64_t slow, quick, late, late_wait_ns, past_exchange_ns;
 	double late_times;
+	uint64_t open_wait_ns;
+	double open_times;
 	uint64_t service_quick, service_slow, service_slow_wait_ns, service_waits, service_lengthy;
 	uint64_t service_unanswered, service_unanswered_wait_ns;
 	uint64_t asked, unanswered, forbidden;

@@ -12,6 +12,8 @@
 #define STREAK 4
 /* Streams that stop together stop within this time. */
 #define TOGETHER_NS (60 * NSEC_PER_MSEC)
+/* TCP_CA_Loss: recovery from a retransmission timeout. */
+#define CA_LOSS 4
 /* Without anything outstanding, a longer pause is no interruption. */
 #define REST_NS (10 * NSEC_PER_SEC)
 /* What was under way when everything stopped still arrives. */
@@ -84,9 +86,11 @@ static uint64_t waiting_since(const struct gap_conn *c)
 	return max_of(c->acked_ns, c->idle_ns);
 }
 
+/* Samples are too far apart for an RTT near the timeout: without one, the age of the last segment sent counts. */
 static bool is_overdue(const struct gap_conn *c, const struct tcp_record *t, uint64_t waited_ns)
 {
-	return waited_ns >= UNACKED_LEAST_NS && (timeouts_of(c, t) > 0 || (t->rto_ns > 0 && waited_ns >= t->rto_ns));
+	return waited_ns >= UNACKED_LEAST_NS &&
+	       (timeouts_of(c, t) > 0 || (t->rto_ns > 0 && min_of(waited_ns, t->last_sent_ns) >= t->rto_ns));
 }
 
 static void recognize(struct gap_conn *c, const struct socket_record *s, const struct tcp_record *t, uint64_t now_ns)
@@ -195,6 +199,19 @@ static void update(struct gap_tracks *tracks, struct gap_conn *c, const struct s
 	c->sample_ns = now_ns;
 }
 
+/*
+ * Since when nothing was outstanding, at the latest, as the first sample shows it. What has not been retransmitted is
+ * not older than the last segment that was sent, which may be much later than the last ACK.
+ */
+static uint64_t idle_until(const struct tcp_record *t, uint64_t now_ns)
+{
+	if (outstanding_of(t) == GAP_NONE)
+		return now_ns;
+	return outstanding_of(t) == GAP_UNACKED && t->backoff == 0 && t->ca_state != CA_LOSS
+		       ? moment_of(t->last_sent_ns, 0, now_ns)
+		       : 0;
+}
+
 static void begin(struct gap_conn *c, const struct socket_record *s, const struct tcp_record *t, uint64_t now_ns)
 {
 	*c = (struct gap_conn){
@@ -206,7 +223,7 @@ static void begin(struct gap_conn *c, const struct socket_record *s, const struc
 		.sample_ns = now_ns,
 		.acked_ns = moment_of(t->last_ack_ns, 0, now_ns),
 		.received_ns = moment_of(t->last_received_ns, 0, now_ns),
-		.idle_ns = outstanding_of(t) == GAP_NONE ? now_ns : 0,
+		.idle_ns = idle_until(t, now_ns),
 		.bytes_acked = t->bytes_acked,
 		.bytes_received = t->bytes_received,
 		.total_retrans = t->total_retrans,
@@ -214,10 +231,10 @@ static void begin(struct gap_conn *c, const struct socket_record *s, const struc
 		.total_rto = t->total_rto,
 		.rto_before = t->total_rto,
 		.outstanding = outstanding_of(t) != GAP_NONE,
-		/* What the first sample finds in a gap may have been retransmitted in it. */
-		.recovers = true,
 	};
 	recognize(c, s, t, now_ns);
+	/* What the first sample finds in a gap, or after one, may have been retransmitted in it. */
+	c->recovers = t->ca_state == CA_LOSS || c->now.kind != GAP_NONE;
 }
 
 /* --- company --- */

@@ -6,6 +6,7 @@
 #include "snapshot/netlink/firewall.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/proc/counter.h"
+#include "snapshot/proc/cpu.h"
 #include "snapshot/proc/host_limit.h"
 #include "snapshot/proc/memory.h"
 #include "snapshot/proc/softnet.h"
@@ -29,17 +30,23 @@ static const struct field host_fields[] = {
 	FIELD(H, host_unreachable_out, COUNT, "ICMP messages sent: destination unreachable"),
 	FIELD(H, host_frag_needed_in, COUNT, "ICMP messages received: packet too big"),
 	FIELD(H, host_rp_filter, COUNT, "packets dropped by rp_filter"),
-	FIELD(H, host_csum_errors, COUNT, "segments and datagrams with a wrong check sum"),
+	FIELD(H, host_csum_errors, COUNT, "segments and datagrams with a wrong checksum"),
 	FIELD(H, host_syn_retrans, COUNT, "SYNs and SYN-ACKs retransmitted"),
-	FIELD(H, host_out_discards, COUNT, "packets discarded on the way out"),
+	FIELD(H, host_out_discards, COUNT, "outgoing packets discarded (OutDiscards)"),
 	FIELD(H, host_local_retrans_fails, COUNT, "retransmissions that this host itself refused to send"),
 	FIELD(H, host_zero_window_adv, COUNT, "zero windows advertised by this host"),
 	FIELD(H, host_backlog_drops, COUNT, "segments dropped because a socket's backlog was full"),
 	FIELD(H, host_rto_count, COUNT, "retransmission timeouts"),
 	FIELD(H, host_dsack_sent, COUNT, "segments received twice, and reported as such to their senders"),
 	FIELD(H, softnet_dropped, COUNT,
-	      "packets dropped because the backlog of a CPU was full, as far as these interfaces lost any"),
+	      "packets dropped because the backlog of a CPU was full, if these interfaces lost any"),
 	FIELD(H, softnet_squeezed, COUNT, "times that the softirq budget of a CPU ran out (time_squeeze)"),
+	FIELD(H, softnet_cpu, ID, "CPU whose backlog dropped most packets"),
+	FIELD(H, softnet_cpu_share, RATIO, "its share of the packets that backlogs dropped", .unit = "%"),
+	FIELD(H, softnet_cpus, COUNT, "CPUs that can take received packets"),
+	FIELD(H, softirq_cpu, ID, "CPU that spent most time in softirqs"),
+	FIELD(H, softirq_cpu_share, RATIO, "share of the time that it spent in softirqs", .unit = "%"),
+	FIELD(H, softirq_rest_share, RATIO, "the same of the other CPUs together", .unit = "%"),
 	FIELD(H, tcp_memory_share, RATIO, "memory of TCP as a share of the pressure threshold", .unit = "%"),
 	FIELD(H, tcp_memory_bytes, BYTES, "memory of TCP"),
 	FIELD(H, tcp_pressure, BOOL, "TCP is under memory pressure"),
@@ -54,7 +61,7 @@ static const struct field host_fields[] = {
 	      .unit = "%"),
 	FIELD(H, ports_used, COUNT, "local ports in use towards it"),
 };
-RECORD_TYPE(host_measures_type, "measure.host", H, host_fields, "what the protocol counters of the host say");
+RECORD_TYPE(host_measures_type, "measure.host", H, host_fields, "protocol counters of the host");
 
 /* Which counters make up a measure; several are added. */
 static const struct {
@@ -94,8 +101,13 @@ static const struct {
 	{"TcpExtTCPDSACKOfoSent", offsetof(H, host_dsack_sent)},
 };
 
+/* Of more CPUs the busiest is not looked for. */
+#define CPUS_MAX 256
+
 /* Counters of other tables, and states. */
 struct figures {
+	uint64_t dropped[CPUS_MAX];                      /* packets by CPU */
+	uint64_t softirq_ns[CPUS_MAX], all_ns[CPUS_MAX]; /* time by CPU */
 	uint64_t softnet_dropped, softnet_squeezed, links_rx_dropped;
 	uint64_t conntrack_drops, conntrack_invalid;
 	uint64_t firewall_drops, firewall_rejects;
@@ -103,6 +115,7 @@ struct figures {
 	uint8_t tcp_pressure;
 	double conntrack_share, ports_share;
 	uint64_t ports_used;
+	uint32_t cpus;
 };
 
 struct state {
@@ -126,7 +139,16 @@ static void gather(const struct snapshot *snapshot, struct figures *f)
 	snapshot_each(snapshot, softnet_type, struct softnet_record, softnet) {
 		add_known(&f->softnet_dropped, softnet->dropped);
 		add_known(&f->softnet_squeezed, softnet->time_squeeze);
+		if (softnet->cpu < CPUS_MAX)
+			f->dropped[softnet->cpu] = softnet->dropped;
+		f->cpus = f->cpus == UINT32_MAX ? 1 : f->cpus + 1;
 	}
+	snapshot_each(snapshot, cpu_type, struct cpu_record, cpu)
+		if (cpu->cpu < CPUS_MAX) {
+			f->softirq_ns[cpu->cpu] = cpu->softirq_ns;
+			f->all_ns[cpu->cpu] = cpu->user_ns + cpu->nice_ns + cpu->system_ns + cpu->idle_ns +
+					      cpu->iowait_ns + cpu->irq_ns + cpu->softirq_ns + cpu->steal_ns;
+		}
 	snapshot_each(snapshot, link_type, struct link_record, link)
 		add_known(&f->links_rx_dropped, link->rx_dropped);
 	snapshot_each(snapshot, conntrack_type, struct conntrack_record, conntrack) {
@@ -180,6 +202,58 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	state->has_base = true;
 }
 
+/* The CPU whose backlog dropped most packets between the two. */
+static void measure_cpus(const struct figures *a, const struct figures *b, struct host_measures *m)
+{
+	uint64_t total = 0, most = 0;
+
+	m->softnet_cpus = b->cpus;
+	m->softnet_cpu_share = NAN;
+	if (b->cpus > CPUS_MAX)
+		return;
+	for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++) {
+		uint64_t count = delta_between(a->dropped[cpu], b->dropped[cpu]);
+
+		if (count == UINT64_MAX)
+			continue;
+		total += count;
+		if (count > most) {
+			most = count;
+			m->softnet_cpu = cpu;
+		}
+	}
+	if (total)
+		m->softnet_cpu_share = (double)most / (double)total;
+}
+
+/* The CPU that spent the largest share of its time in softirqs, against all others. */
+static void measure_softirqs(const struct figures *a, const struct figures *b, struct host_measures *m)
+{
+	uint64_t sum = 0, whole = 0, softirq_ns = 0, all_ns = 0;
+	double most = -1;
+
+	m->softirq_cpu_share = m->softirq_rest_share = NAN;
+	for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++) {
+		uint64_t softirq = delta_between(a->softirq_ns[cpu], b->softirq_ns[cpu]),
+			 all = delta_between(a->all_ns[cpu], b->all_ns[cpu]);
+
+		if (softirq == UINT64_MAX || all == UINT64_MAX || all == 0)
+			continue;
+		sum += softirq;
+		whole += all;
+		if ((double)softirq / (double)all <= most)
+			continue;
+		most = (double)softirq / (double)all;
+		m->softirq_cpu = cpu;
+		softirq_ns = softirq;
+		all_ns = all;
+	}
+	if (most >= 0)
+		m->softirq_cpu_share = min_of(most, 1.0);
+	if (whole > all_ns)
+		m->softirq_rest_share = (double)(sum - softirq_ns) / (double)(whole - all_ns);
+}
+
 static void measure_figures(const struct figures *a, const struct figures *b, struct host_measures *m)
 {
 	uint64_t lost_here;
@@ -218,6 +292,8 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 		add_known((uint64_t *)((char *)m + sources[i].offset),
 			  delta_between(state->base.counters[i], state->last.counters[i]));
 	measure_figures(&state->base.figures, &state->last.figures, m);
+	measure_cpus(&state->base.figures, &state->last.figures, m);
+	measure_softirqs(&state->base.figures, &state->last.figures, m);
 	filter = graph_module(graph, MODULE_FILTER, "filter:netfilter", "the firewall of this host");
 	vec_each(&graph->modules, at) {
 		(*at)->measures.host = m;
@@ -231,7 +307,7 @@ static const struct measurer host_measurer = {
 	.name = "host",
 	.stage = MEASURE_HOST,
 	.needs = MEASURER_NEEDS(&counter_type, &softnet_type, &conntrack_type, &firewall_rule_type, &memory_type,
-				&protocol_type, &host_limit_type, &link_type),
+				&protocol_type, &host_limit_type, &link_type, &cpu_type),
 	.state_size = sizeof(struct state),
 	.sample = sample,
 	.finish = finish,

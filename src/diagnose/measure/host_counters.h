@@ -30,6 +30,11 @@ struct host_measures {
 	uint64_t host_rto_count;
 	uint64_t host_dsack_sent;
 	uint64_t softnet_dropped, softnet_squeezed;
+	uint32_t softnet_cpu; /* whose backlog dropped most */
+	uint32_t softnet_cpus;
+	double softnet_cpu_share;
+	uint32_t softirq_cpu; /* that spent most time in softirqs */
+	double softirq_cpu_share, softirq_rest_share;
 	double tcp_memory_share;
 	uint8_t tcp_pressure;
 	uint64_t tcp_memory_bytes;

@@ -5,7 +5,7 @@
 #include "record/field.h"
 
 struct interruption_measures {
-	uint64_t gap_count, gap_ns, gap_timeouts;
+	uint64_t gap_count, gap_ns, gap_timeouts, gap_open_ns;
 	uint64_t gap_conns, gap_others;
 	uint64_t gap_path_quiet_ns, gap_host_quiet_ns;
 	uint64_t gap_link_changes;

@@ -10,9 +10,13 @@ struct resolver_measures {
 	uint64_t dns_queries, dns_answers, dns_failures, dns_unreachable;
 	double dns_slow_share;
 	uint64_t dns_slow_recent;
+	uint64_t dns_overdue_recent, dns_answers_recent;
+	double dns_overdue_share;
 	uint64_t dns_latency_ns;
+	double dns_rtts;
 	uint64_t dns_pending;
 	uint64_t dns_wait_ns;
+	uint64_t dns_socket_wait_ns;
 	uint64_t dns_upstream_late;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What connections have in common. One stuck connection may be its own fault, the path's or the peer's; several stuck
- * over one path while the rest of the host goes on are the path's; all of them over one interface are beyond the
+ * over one path while the rest of the host makes progress are the path's; all of them over one interface are beyond the
  * interface. The counts stand here, what they mean stands in the rules.
  */
 #include <math.h>
@@ -23,6 +23,8 @@ static const struct field path_fields[] = {
 	FIELD(M, path_min_rtt_ns, DURATION, "minimum RTT of any of them"),
 	FIELD(M, path_rtt_excess_ns, DURATION, "largest RTT above its minimum of any of them that sends"),
 	FIELD(M, path_slow_rtt, COUNT, "of these, with an RTT far above its minimum"),
+	FIELD(M, path_delayed, COUNT,
+	      "of these, sending little, with an RTT of more than 60 ms above and four times its minimum"),
 	FIELD(M, path_filling, COUNT,
 	      "of these, moving more than 200 kB/s or as much as their congestion window allows"),
 	FIELD(M, path_send_use, RATIO, "what they send together, as a share of the fastest earlier window",
@@ -43,12 +45,11 @@ static const struct field path_fields[] = {
 	      "its SYN was retransmitted, or has waited for far longer than the remote host takes to answer"),
 };
 #undef M
-RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_fields,
-	    "what the connections over one path have in common");
+RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_fields, "connections that share a path");
 
 struct tally {
-	uint64_t conns, stuck, moving, connecting, late, lossy, clean, slow_rtt, filling, established, large, small,
-		min_rtt_ns, excess_ns;
+	uint64_t conns, stuck, moving, connecting, late, lossy, clean, slow_rtt, delayed, filling, established, large,
+		small, min_rtt_ns, excess_ns;
 	double send_rate, receive_rate;
 };
 
@@ -63,6 +64,14 @@ struct past {
 static bool is_bulk(uint64_t rate)
 {
 	return rate != UINT64_MAX && rate > 200000;
+}
+
+/* More than a delayed ACK adds, on a connection that makes no queue itself. */
+static bool is_delayed(const struct conn_measures *m)
+{
+	return m->rtt_excess_ns != UINT64_MAX && m->rtt_excess_ns > 60 * NSEC_PER_MSEC && m->rtt_ratio > 4 &&
+	       m->acked_bytes != UINT64_MAX && m->acked_bytes > 0 && m->send_rate < 100000 &&
+	       m->receive_rate < 100000 && m->cwnd_share == 0 && m->nagle_share < 0.3;
 }
 
 /* Whether segments of nearly full size got through, in either direction. */
@@ -112,6 +121,7 @@ static void count_conn(struct tally *t, const struct conn_measures *m, bool unan
 	t->clean += m->loss_share == 0 && m->segs_out != UINT64_MAX && m->segs_out >= 20;
 	t->filling += m->cwnd_share > 0.5 || is_bulk(m->send_rate) || is_bulk(m->receive_rate);
 	t->established += m->state == SOCKET_ESTABLISHED;
+	t->delayed += is_delayed(m);
 	t->slow_rtt += m->rtt_ratio > 3 && m->rtt_excess_ns > 20000000;
 	/* Without something acknowledged the figure is old. */
 	if (m->rtt_excess_ns != UINT64_MAX && m->acked_bytes != UINT64_MAX && m->acked_bytes > 0 &&
@@ -195,6 +205,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.path_lossy = path->lossy,
 			.path_clean = path->clean,
 			.path_slow_rtt = path->slow_rtt,
+			.path_delayed = path->delayed,
 			.path_rtt_excess_ns = path->excess_ns,
 			.path_large = path->large,
 			.path_small = path->small,

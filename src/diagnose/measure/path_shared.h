@@ -6,7 +6,7 @@
 
 struct path_measures {
 	uint64_t path_conns, path_stuck, path_moving, path_connecting, path_lossy, path_clean, path_slow_rtt,
-		path_filling, path_large, path_small;
+		path_delayed, path_filling, path_large, path_small;
 	uint64_t path_min_rtt_ns, path_rtt_excess_ns;
 	double path_send_use, path_receive_use;
 	uint64_t others_conns, others_stuck, others_moving, others_connecting;

@@ -4,33 +4,60 @@
 #include "diagnose/graph/window.h"
 #include "probe/wire.h"
 #include "snapshot/core/delta.h"
+#include "snapshot/proc/counter.h"
 
 static const struct field peer_fields[] = {
 	FIELD(struct peer_measures, raddr, ADDR, "remote address"),
 	FIELD(struct peer_measures, rport, ID, "remote port", .zero_is_unknown = true),
 	FIELD(struct peer_measures, peer_refused, COUNT, "connections that it refused"),
 	FIELD(struct peer_measures, peer_resets, COUNT, "other resets that it sent"),
+	FIELD(struct peer_measures, recent_resets, COUNT, "the same in the last three windows"),
+	FIELD(struct peer_measures, recent_host_resets, COUNT,
+	      "established connections of this host that were reset in the same time (TcpEstabResets)"),
 	FIELD(struct peer_measures, refused_here, COUNT, "connections that this host itself refused in its name"),
 };
 RECORD_TYPE(peer_measures_type, "measure.peer", struct peer_measures, peer_fields,
 	    "measures of a remote service in a window");
 
+/* Windows that single resets are added up over. */
+#define RECENT 3
+
 struct peer_track {
 	struct track track;
 	struct refusal_record base, last;
+	uint64_t begin[RECENT]; /* resets at the begin of the last windows, newest first */
 };
 
 struct state {
 	struct map peers; /* struct endpoint -> peer_track */
+	bool begun;
+	uint64_t resets, begin[RECENT]; /* of the whole host: now, and at the begin of the last windows, newest first */
 };
 
-static const struct state initial = {MAP_INIT(sizeof(struct endpoint), sizeof(struct peer_track), 10000)};
+static const struct state initial = {.peers = MAP_INIT(sizeof(struct endpoint), sizeof(struct peer_track), 10000)};
+
+static void sample_host(const struct window *window, struct state *state, const struct snapshot *snapshot)
+{
+	uint64_t now = counter_find(snapshot, window->netns, "TcpEstabResets");
+
+	for (unsigned i = 0; !state->begun && i < RECENT; i++)
+		state->begin[i] = now;
+	state->begun = true;
+	state->resets = now;
+}
+
+static void age_host(struct state *state)
+{
+	memmove(&state->begin[1], &state->begin[0], sizeof(state->begin) - sizeof(state->begin[0]));
+	state->begin[0] = state->resets;
+}
 
 /* Counters of one that is new began at zero when it was first seen. */
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
 {
 	struct state *state = data;
 
+	sample_host(window, state, snapshot);
 	snapshot_each(snapshot, refusal_type, struct refusal_record, refusal) {
 		struct endpoint key;
 		struct peer_track *peer;
@@ -41,8 +68,11 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		peer = map_put(&state->peers, &key, NULL);
 		if (!peer)
 			continue;
-		if (track_see(window, &peer->track))
+		if (track_see(window, &peer->track)) {
 			peer->base = peer->last;
+			memmove(&peer->begin[1], &peer->begin[0], sizeof(peer->begin) - sizeof(peer->begin[0]));
+			peer->begin[0] = peer->last.resets;
+		}
 		peer->last = *refusal;
 	}
 }
@@ -62,15 +92,18 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.rport = peer->last.rport,
 			.peer_refused = delta_between(peer->base.refused, peer->last.refused),
 			.peer_resets = delta_between(peer->base.resets, peer->last.resets),
+			.recent_resets = delta_between(peer->begin[RECENT - 1], peer->last.resets),
+			.recent_host_resets = delta_between(state->begin[RECENT - 1], state->resets),
 			.refused_here = delta_between(peer->base.here, peer->last.here),
 		};
-		if (m->peer_refused == 0 && m->peer_resets == 0 && m->refused_here == 0)
+		if (m->peer_refused == 0 && m->recent_resets == 0 && m->refused_here == 0)
 			continue;
 		buf_add_text(&id, "peer:");
 		addr_format_endpoint(&remote, &id);
 		graph_module(graph, MODULE_PEER, buf_text(&id), buf_text(&id) + strlen("peer:"))->measures.peer = m;
 	}
 	track_forget(window, &state->peers, NULL);
+	age_host(state);
 }
 
 static void release(void *data)
@@ -81,7 +114,7 @@ static void release(void *data)
 static const struct measurer refusal_measurer = {
 	.name = "refusal",
 	.stage = MEASURE_PATH,
-	.needs = MEASURER_NEEDS(&refusal_type),
+	.needs = MEASURER_NEEDS(&refusal_type, &counter_type),
 	.state_size = sizeof(struct state),
 	.initial = &initial,
 	.sample = sample,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A connection that stands still tries again ever more seldom, so what swallows its packets counts one in some windows
- * and nothing in others. Therefore each counter that may explain a standstill is followed rule by rule, and summed up
- * from the moment when the connection stopped. A rule that was counting before that (it wards off strangers, day in,
- * day out) does not explain it.
+ * A stalled connection retries with backoff, so whatever drops its packets counts one in some windows and nothing in
+ * others. Each counter that may explain a stall is therefore followed rule by rule, and summed up from the moment when
+ * the connection stalled. A rule that also counted before that (a default drop that always hits scanners) does not
+ * explain it.
  */
 #include "diagnose/measure/stall.h"
 #include "diagnose/graph/window.h"
@@ -29,11 +29,11 @@ static const struct field stall_fields[] = {
 };
 #undef S
 RECORD_TYPE(stall_measures_type, "measure.stall", struct stall_measures, stall_fields,
-	    "what this host refused while a connection stood still");
+	    "packets that this host dropped while a connection was stalled");
 
-/* Longer standstills are looked at from here on only. */
+/* Longer stalls are followed from here on only. */
 #define WINDOWS 32
-/* Windows before a standstill in which a counter must have been at rest. */
+/* Windows before a stall in which a counter must not have moved. */
 #define REST 3
 /* Windows at the begin of the look in which it must have been, to be new. */
 #define FIRST 2
@@ -157,7 +157,7 @@ static uint64_t sum(const struct series *series, unsigned from, unsigned to)
 	return all;
 }
 
-/* How many windows it has stood still for, the one in which it stopped included: that is where most is lost. */
+/* How many windows it has been stalled for, including the one in which it stopped: most is lost there. */
 static unsigned windows_since(const struct state *state, uint64_t stalled_ns)
 {
 	unsigned windows = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What this host refused while a connection stood still. */
+/* What this host dropped while a connection was stalled. */
 #pragma once
 
 #include "record/field.h"

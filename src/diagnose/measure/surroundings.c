@@ -28,8 +28,8 @@ static const struct field memory_fields[] = {
 	FIELD(struct memory_measures, memory_pressure_share, RATIO,
 	      "share of the time in which some task waited for memory (PSI)", .unit = "%"),
 	FIELD(struct memory_measures, memory_tcp_bytes, BYTES, "memory that TCP sockets hold"),
-	FIELD(struct memory_measures, memory_tcp_max_bytes, BYTES, "how much they may hold (net.ipv4.tcp_mem)"),
-	FIELD(struct memory_measures, memory_tcp_share, RATIO, "used share of it", .unit = "%"),
+	FIELD(struct memory_measures, memory_tcp_max_bytes, BYTES, "limit of that memory (net.ipv4.tcp_mem)"),
+	FIELD(struct memory_measures, memory_tcp_share, RATIO, "share of that limit in use", .unit = "%"),
 };
 RECORD_TYPE(memory_measures_type, "measure.memory", struct memory_measures, memory_fields,
 	    "measures of the memory in a window");

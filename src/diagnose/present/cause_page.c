@@ -53,7 +53,7 @@ static bool has_item(const struct cause_page_section *section, const char *text)
 /* What nest reports; a {measure} stands for its value. */
 static void add_looks(struct cause_page *page, const struct knowledge *knowledge, const struct cause *cause)
 {
-	struct cause_page_section *section = add_section(page, "How it looks");
+	struct cause_page_section *section = add_section(page, "Symptoms");
 
 	if (!is_recognised(knowledge, cause)) {
 		vec_push(&section->paragraphs, xstrdup("No rule recognises it yet: nest does not report it."));
@@ -74,7 +74,7 @@ static void add_evidence(struct cause_page *page, const struct knowledge *knowle
 		if (!speaks(*rule, cause, speaks_for))
 			continue;
 		if (!section)
-			section = add_section(page, speaks_for ? "What speaks for it" : "What speaks against it");
+			section = add_section(page, speaks_for ? "Evidence for" : "Evidence against");
 		vec_push(&section->items, xasprintf("%s (%+.2f, %s): %s", (*rule)->name, (*rule)->certainty,
 						    module_kind_name((*rule)->about->kind), (*rule)->when_text));
 	}
@@ -105,7 +105,7 @@ static void add_scenarios(struct cause_page *page, const struct cause *cause)
 
 	if (!cause->lab)
 		return;
-	section = add_section(page, "How to reproduce it");
+	section = add_section(page, "How to reproduce");
 	vec_push(&section->paragraphs,
 		 xstrdup("In the source tree, as root, in network namespaces of their own (docs/lab.md):"));
 	for (const char *at = cause->lab; *at;) {
@@ -129,7 +129,7 @@ struct cause_page *cause_page_new(const struct knowledge *knowledge, const struc
 	add_looks(page, knowledge, cause);
 	add_advice(page, knowledge, cause);
 	if (cause->blind) {
-		section = add_section(page, "Where nest is blind");
+		section = add_section(page, "Blind spots");
 		vec_push(&section->paragraphs, xstrdup(cause->blind));
 	}
 	add_evidence(page, knowledge, cause, true);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "diagnose/measure/far_end.h"
 #include "diagnose/measure/unseen.h"
 #include "diagnose/present/present.h"
 #include "diagnose/present/time_words.h"
@@ -43,28 +44,10 @@ static void add_evidence(struct tree *tree, struct tree_node *node, const struct
 	}
 }
 
-/* Length of the first sentences that fit into the columns; the first one always counts. */
-static size_t first_sentences(const char *text, size_t columns)
-{
-	size_t taken = strlen(text);
-
-	if (taken <= columns)
-		return taken;
-	taken = 0;
-	for (const char *at = text; (at = strstr(at, ". ")); at++) {
-		size_t length = (size_t)(at - text) + 1;
-
-		if (taken && length > columns)
-			break;
-		taken = length;
-	}
-	return taken ? taken : strlen(text);
-}
-
 static void add_advice(struct tree *tree, struct tree_node *node, const struct finding_record *f)
 {
 	_cleanup_free_ char *more = xasprintf(" (nest explain %s)", f->cause);
-	size_t length = first_sentences(f->advice, ADVICE_COLUMNS - strlen(more));
+	size_t length = text_first_sentences(f->advice, ADVICE_COLUMNS - strlen(more));
 
 	tree_add(tree, node, OUT_PLAIN, "advice:", "%.*s%s", (int)length, f->advice, more);
 }
@@ -391,6 +374,58 @@ static void print_baseline(const struct diagnosis_record *record, struct out *ou
 	out_end_line(out);
 }
 
+static void add_stream(struct out *out, const char *from, const char *to, uint64_t segs, uint64_t arrived,
+		       uint64_t lost)
+{
+	if (segs == UINT64_MAX || segs == 0)
+		return;
+	format_add_plural(&out->pending, segs, "segment");
+	buf_add_text(&out->pending, " from ");
+	text_add_terminal(&out->pending, from, strlen(from));
+	buf_add_text(&out->pending, ", ");
+	format_add_count(&out->pending, (int64_t)min_of(arrived, segs));
+	buf_add_text(&out->pending, " at ");
+	text_add_terminal(&out->pending, to, strlen(to));
+	if (lost > 0) {
+		buf_add_text(&out->pending, " (");
+		format_add_share(&out->pending, (double)lost / (double)segs);
+		buf_add_text(&out->pending, " lost)");
+	}
+	buf_add_text(&out->pending, "; ");
+}
+
+/* A line for each connection that both ends recorded, up to this many. */
+#define ENDS_SHOWN 8
+
+static void print_ends(const struct diagnosis_record *record, struct out *out)
+{
+	const struct far_end_measures *ends = record->ends.items;
+	const char *own;
+
+	if (record->seen_from.count < 2)
+		return;
+	own = text_record_at(&record->seen_from, 0);
+	for (uint32_t i = 0; i < record->ends.count && i < ENDS_SHOWN; i++) {
+		text_add_terminal(&out->pending, ends[i].conn, strlen(ends[i].conn));
+		buf_add_text(&out->pending, ": ");
+		add_stream(out, own, ends[i].far_host, ends[i].out_segs, ends[i].out_arrived_segs,
+			   ends[i].out_lost_segs);
+		add_stream(out, ends[i].far_host, own, ends[i].in_segs, ends[i].in_arrived_segs, ends[i].in_lost_segs);
+		if (ends[i].waits_for[0]) {
+			buf_add_text(&out->pending, "waits for the program on ");
+			text_add_terminal(&out->pending, ends[i].waits_for, strlen(ends[i].waits_for));
+		} else {
+			buf_add_text(&out->pending, "waits for neither program");
+		}
+		out_end_line(out);
+	}
+	if (record->ends.count > ENDS_SHOWN) {
+		format_add_plural(&out->pending, record->ends.count - ENDS_SHOWN, "more connection");
+		buf_add_text(&out->pending, " at both ends");
+		out_end_line(out);
+	}
+}
+
 /* Of one program this is asked first, whatever is found. */
 static void print_time(const struct diagnosis_record *record, const struct present_options *options, struct out *out)
 {
@@ -411,6 +446,7 @@ void present_diagnosis(const struct diagnosis_record *record, const struct prese
 		print_time(record, options, out);
 	print_answer(record, options, out);
 	print_baseline(record, out);
+	print_ends(record, out);
 	print_unseen(record, out);
 	/* Of several namespaces only those with a finding are drawn. */
 	if (options->several && !options->all && record->findings.count == 0)

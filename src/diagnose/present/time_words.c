@@ -28,7 +28,7 @@ static const struct field line_fields[] = {
 	FIELD(L, max_ns, DURATION, "longest"),     FIELD(L, rtt_ns, DURATION, "minimum RTT"),
 };
 #undef L
-static const struct record_type line_type = {.name = "time line",
+static const struct record_type line_type = {.name = "time_share",
 					     .fields = line_fields,
 					     .field_count = ARRAY_SIZE(line_fields),
 					     .size = sizeof(struct time_line)};
@@ -72,7 +72,7 @@ static void add_what(struct buf *text, const struct share_record *share)
 		{"network", "waiting for the network to"},
 		{"connect", "connecting to"},
 		{"dns", "waiting for name server"},
-		{"peer-reading", "blocked in send: not read by"},
+		{"peer-reading", "blocked in send to"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)

@@ -201,20 +201,26 @@ static const char *need_value(const struct reader *reader, const char *key)
 }
 
 /* Refuses keys that the paragraph's kind does not know, and those that stand twice (but for `next`). */
+static int fail_key(const struct reader *reader, const struct line *line, const char *const *keys)
+{
+	_cleanup_buf_ struct buf hint = BUF_INIT(256);
+	struct near near = {.word = line->key};
+
+	for (const char *const *key = keys; *key; key++)
+		near_consider(&near, *key);
+	near_add_text(&near, &hint);
+	return fail(reader, line->number, "'%.40s' is not known here%s", line->key, buf_text(&hint));
+}
+
 static int check_keys(const struct reader *reader, const char *const *keys)
 {
 	vec_each(&reader->paragraph->lines, line) {
-		_cleanup_buf_ struct buf hint = BUF_INIT(256);
-		struct near near = {.word = line->key};
 		bool known = false;
 
-		for (const char *const *key = keys; *key; key++) {
-			known = known || strcmp(*key, line->key) == 0;
-			near_consider(&near, *key);
-		}
-		near_add_text(&near, &hint);
+		for (const char *const *key = keys; !known && *key; key++)
+			known = strcmp(*key, line->key) == 0;
 		if (!known)
-			return fail(reader, line->number, "'%.40s' is not known here%s", line->key, buf_text(&hint));
+			return fail_key(reader, line, keys);
 		if (find_line(reader->paragraph, line->key) != line && strcmp(line->key, "next") != 0)
 			return fail(reader, line->number, "'%s' stands twice", line->key);
 	}
@@ -249,10 +255,8 @@ static bool has_open_brace(const char *text)
 }
 
 /* The condition is over the measures of the module that the evidence is about, of whatever kind that is. */
-static int check_condition(const struct reader *reader, const struct line *line, const char *when)
+static bool is_understood(const char *when, struct why *why)
 {
-	struct why why = {};
-
 	for (unsigned kind = 0; kind < MODULE_KINDS; kind++) {
 		const struct module_scope *scope = module_scope_find((enum module_kind)kind);
 		_cleanup_(expr_freep) struct expr *expr = NULL;
@@ -261,9 +265,19 @@ static int check_condition(const struct reader *reader, const struct line *line,
 		if (!scope)
 			continue;
 		shape = module_scope_shape(scope);
-		if (expr_parse(when, &shape, &expr, &why) == 0)
-			return 0;
+		if (expr_parse(when, &shape, &expr, why) == 0)
+			return true;
 	}
+	return false;
+}
+
+static int check_condition(const struct reader *reader, const struct line *line, const char *when)
+{
+	struct why why = {};
+
+	/* The reason takes a search for similar names: only when it is needed. */
+	if (is_understood(when, NULL) || is_understood(when, &why))
+		return 0;
 	return fail(reader, line->number, "[%s]: %s", when, why.text);
 }
 

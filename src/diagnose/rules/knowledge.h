@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the diagnosis knows, as data: causes (whom they accuse, what they mean, what to do) and rules (which measures
- * speak for or against a cause). Both are readable text, one paragraph each:
+ * are evidence for or against a cause). Both are readable text, one paragraph each:
  *
  *	cause peer-not-reading
  *	layer: peer
@@ -26,8 +26,8 @@
  *	lab: F18
  *
  * A page adds to a cause that stands before it. A line that begins with a blank continues the one before. A negative
- * certainty speaks against; `suggests` may name several causes, separated by commas. Of the rules of one family that
- * fire for one cause, only the strongest counts: they see the same thing. {field} is a measure of the module; a
+ * certainty is evidence against; `suggests` may name several causes, separated by commas. Of the rules of one family
+ * that fire for one cause, only the strongest counts: they see the same thing. {field} is a measure of the module; a
  * condition in brackets before a command is over those measures as well.
  */
 #pragma once
@@ -63,7 +63,7 @@ struct rule {
 	const struct module_scope *about;
 	char *when_text;
 	struct expr *when;
-	VEC(const struct cause *) suggests; /* one or more: evidence against one may speak against others */
+	VEC(const struct cause *) suggests; /* one or more: evidence against one may count against others */
 	double certainty;
 	char *family;
 	char *because;

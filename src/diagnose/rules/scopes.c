@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which measures a rule may name, by the kind of module it is about. */
 #include "diagnose/measure/app.h"
+#include "diagnose/measure/attempted.h"
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/dropped.h"
 #include "diagnose/measure/egress.h"
 #include "diagnose/measure/endpoint.h"
 #include "diagnose/measure/exchange.h"
+#include "diagnose/measure/far_end.h"
+#include "diagnose/measure/forwarding.h"
 #include "diagnose/measure/host_counters.h"
 #include "diagnose/measure/interruption.h"
 #include "diagnose/measure/nameserver.h"
 #include "diagnose/measure/path_shared.h"
 #include "diagnose/measure/refusal.h"
 #include "diagnose/measure/retransmission.h"
+#include "diagnose/measure/spell.h"
 #include "diagnose/measure/stall.h"
 
 static const struct module_scope host_scope = {.kind = MODULE_HOST, .parts = {MODULE_PART(host)}};
@@ -21,7 +25,7 @@ static const struct module_scope conn_scope = {
 	.kind = MODULE_CONN,
 	.parts = {MODULE_PART(conn), MODULE_PART(use), MODULE_PART(app), MODULE_PART(path), MODULE_PART(egress),
 		  MODULE_PART(host), MODULE_PART(stall), MODULE_PART(exchange), MODULE_PART(dropped),
-		  MODULE_PART(interruption), MODULE_PART(retransmission)}};
+		  MODULE_PART(interruption), MODULE_PART(retransmission), MODULE_PART(spell), MODULE_PART(far_end)}};
 MODULE_SCOPE(conn_scope);
 
 static const struct module_scope udp_scope = {
@@ -34,11 +38,13 @@ static const struct module_scope listener_scope = {
 	.parts = {MODULE_PART(listener), MODULE_PART(use), MODULE_PART(app), MODULE_PART(host), MODULE_PART(dropped)}};
 MODULE_SCOPE(listener_scope);
 
-static const struct module_scope flow_scope = {.kind = MODULE_FLOW,
-					       .parts = {MODULE_PART(flow), MODULE_PART(dropped), MODULE_PART(host)}};
+static const struct module_scope flow_scope = {
+	.kind = MODULE_FLOW,
+	.parts = {MODULE_PART(flow), MODULE_PART(dropped), MODULE_PART(forwarding), MODULE_PART(host)}};
 MODULE_SCOPE(flow_scope);
 
-static const struct module_scope peer_scope = {.kind = MODULE_PEER, .parts = {MODULE_PART(peer), MODULE_PART(host)}};
+static const struct module_scope peer_scope = {.kind = MODULE_PEER,
+					       .parts = {MODULE_PART(peer), MODULE_PART(attempted), MODULE_PART(host)}};
 MODULE_SCOPE(peer_scope);
 
 static const struct module_scope resolver_scope = {.kind = MODULE_RESOLVER,

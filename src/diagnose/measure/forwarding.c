@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Flows that pass this host. A retransmission seen passing says where the segment was lost: behind this host when it
+ * passed before, before it when it did not; unless this host itself dropped as many of that flow, for whatever reason.
+ * And of flows whose packets were dropped: whether anything of them passes at all, by which interface they would leave,
+ * and whether ICMP errors reach the sender.
+ */
+#include "diagnose/measure/forwarding.h"
+
+#include <linux/if.h>
+#include <math.h>
+#include <string.h>
+
+#include "diagnose/graph/window.h"
+#include "diagnose/measure/drop_class.h"
+#include "diagnose/measure/flow_module.h"
+#include "probe/drop_tally.h"
+#include "probe/passing.h"
+#include "snapshot/netlink/link.h"
+
+#define F struct forwarding_measures
+static const struct field forwarding_fields[] = {
+	FIELD(F, pass_packets, COUNT,
+	      "packets of it that passed, both directions, in this window and the three before"),
+	FIELD(F, pass_segments, COUNT, "segments with data that passed, this direction"),
+	FIELD(F, lost_behind, COUNT, "retransmissions of data that passed before, less the packets dropped here"),
+	FIELD(F, lost_behind_share, RATIO, "their share of the data that passed", .unit = "%"),
+	FIELD(F, lost_before, COUNT, "retransmissions of data that never passed, less the packets dropped here"),
+	FIELD(F, lost_before_share, RATIO, "their share of the data that passed", .unit = "%"),
+	FIELD(F, icmp_dropped, COUNT, "ICMP messages to its source that the firewall of this host dropped"),
+	FIELD(F, out_dev, TEXT, "interface that it leaves by, where this is known"),
+	FIELD(F, out_up, BOOL, "that interface is up"),
+	FIELD(F, out_carrier, BOOL, "that interface has a carrier"),
+};
+#undef F
+RECORD_TYPE(forwarding_measures_type, "measure.forwarding", struct forwarding_measures, forwarding_fields,
+	    "what passes of a forwarded flow, and where to");
+
+#define TCP    6
+#define ICMP   1
+#define ICMPV6 58
+#define KEEP   4 /* windows, the present one included */
+/* Flow modules made here in a window, and retransmissions below which there is none. */
+#define FLOWS_MAX 32
+#define LOST_MIN  5
+
+enum figure { PACKETS, SEGMENTS, BYTES, REPEATS, REPEAT_BYTES, FILLS, FILL_BYTES, FIGURES };
+
+struct flow_key {
+	struct addr source, target;
+	uint16_t sport, dport;
+	uint32_t ifindex; /* it leaves by; 0: drops, wherever */
+};
+
+/* Running totals and what they moved by, newest window first. */
+struct flow_track {
+	struct track track;
+	uint64_t sample; /* to which now belongs: several records make up the drops of a flow */
+	uint64_t now[FIGURES], last[FIGURES];
+	uint64_t moved[KEEP][FIGURES];
+};
+
+struct outlet {
+	char dev[16];
+	bool up, carrier;
+};
+
+struct network {
+	struct prefix prefix;
+	uint32_t ifindex;
+};
+
+struct state {
+	uint64_t samples;
+	bool knows;         /* flows were followed in the last sample */
+	struct map passing; /* flow_key -> flow_track */
+	struct map drops;   /* flow_key -> flow_track: PACKETS alone */
+	struct map errors;  /* flow_key with a target alone -> flow_track: dropped ICMP messages to it */
+	struct map outlets; /* ifindex -> outlet */
+	VEC(struct network) networks;
+};
+
+#define TRACKS MAP_INIT(sizeof(struct flow_key), sizeof(struct flow_track), 20000)
+static const struct state initial = {
+	.passing = TRACKS,
+	.drops = TRACKS,
+	.errors = TRACKS,
+	.outlets = MAP_INIT(sizeof(uint32_t), sizeof(struct outlet), 10000),
+};
+
+/* --- samples --- */
+
+static struct flow_key key_of(const struct addr *source, uint16_t sport, const struct addr *target, uint16_t dport)
+{
+	struct flow_key key;
+
+	memset(&key, 0, sizeof(key));
+	key.source = *source;
+	key.target = *target;
+	key.sport = sport;
+	key.dport = dport;
+	return key;
+}
+
+static void add_total(struct window *window, const struct state *state, struct map *tracks, const struct flow_key *key,
+		      const uint64_t *figures)
+{
+	struct flow_track *track = map_put(tracks, key, NULL);
+
+	if (!track) {
+		window->lost++;
+		return;
+	}
+	(void)track_see(window, &track->track);
+	if (track->sample != state->samples)
+		memset(track->now, 0, sizeof(track->now));
+	track->sample = state->samples;
+	for (unsigned i = 0; i < FIGURES; i++)
+		track->now[i] += figures[i];
+}
+
+static void sample_passing(struct window *window, struct state *state, const struct passing_record *p)
+{
+	uint64_t figures[FIGURES] = {p->packets,      p->segments, p->bytes,     p->repeats,
+				     p->repeat_bytes, p->fills,    p->fill_bytes};
+	struct flow_key key = key_of(&p->source, p->sport, &p->target, p->dport);
+
+	state->knows = true;
+	if (p->source.family == ADDR_UNKNOWN)
+		return;
+	key.ifindex = p->ifindex;
+	add_total(window, state, &state->passing, &key, figures);
+}
+
+static void sample_drop(struct window *window, struct state *state, const struct drop_record *d)
+{
+	uint64_t figures[FIGURES] = {d->packets};
+	bool leaves = d->dir == DROP_TX;
+	static const struct addr none;
+	struct flow_key key;
+
+	if (d->laddr.family == ADDR_UNKNOWN)
+		return;
+	if (d->proto == TCP) {
+		key = leaves ? key_of(&d->laddr, d->lport, &d->raddr, d->rport)
+			     : key_of(&d->raddr, d->rport, &d->laddr, d->lport);
+		add_total(window, state, &state->drops, &key, figures);
+	} else if (leaves && (d->proto == ICMP || d->proto == ICMPV6) &&
+		   drop_class_of(d->reason, d->place) == DROP_FIREWALL) {
+		key = key_of(&none, 0, &d->raddr, 0);
+		add_total(window, state, &state->errors, &key, figures);
+	}
+}
+
+static void sample_links(struct state *state, const struct snapshot *snapshot)
+{
+	map_done(&state->outlets);
+	state->networks.count = 0;
+	snapshot_each(snapshot, link_type, struct link_record, link) {
+		struct outlet *outlet = map_put(&state->outlets, &link->ifindex, NULL);
+
+		if (!outlet || link->flags == UINT32_MAX)
+			continue;
+		memcpy(outlet->dev, link->dev, sizeof(outlet->dev));
+		outlet->up = link->flags & IFF_UP;
+		outlet->carrier = link->carrier != 0;
+	}
+	snapshot_each(snapshot, address_type, struct address_record, address)
+		vec_push(&state->networks,
+			 (struct network){{address->laddr,
+					   (uint8_t)(address->prefix + (address->laddr.family == ADDR_V4 ? 96 : 0))},
+					  address->ifindex});
+}
+
+static void forget_past(const struct window *window, struct map *tracks)
+{
+	track_each(window, tracks, struct flow_track, track) memcpy(track->last, track->now, sizeof(track->last));
+}
+
+static void sample(struct window *window, void *data, const struct snapshot *snapshot)
+{
+	struct state *state = data;
+
+	state->samples++;
+	state->knows = false;
+	snapshot_each(snapshot, passing_type, struct passing_record, passing)
+		sample_passing(window, state, passing);
+	snapshot_each(snapshot, drop_type, struct drop_record, drop)
+		sample_drop(window, state, drop);
+	/* What a recording's first sample holds happened before. */
+	if (state->samples == 1) {
+		forget_past(window, &state->passing);
+		forget_past(window, &state->drops);
+		forget_past(window, &state->errors);
+	}
+	sample_links(state, snapshot);
+}
+
+/* --- a window --- */
+
+/* A total that shrank was reset. */
+static void settle(const struct window *window, struct map *tracks)
+{
+	track_each(window, tracks, struct flow_track, track)
+	{
+		for (unsigned i = 0; i < FIGURES; i++)
+			track->moved[0][i] =
+				track->now[i] >= track->last[i] ? track->now[i] - track->last[i] : track->now[i];
+		memcpy(track->last, track->now, sizeof(track->last));
+	}
+}
+
+static void age(const struct window *window, struct map *tracks)
+{
+	track_forget(window, tracks, NULL);
+	track_each(window, tracks, struct flow_track, track)
+	{
+		memmove(track->moved[1], track->moved[0], sizeof(track->moved) - sizeof(track->moved[0]));
+		memset(track->moved[0], 0, sizeof(track->moved[0]));
+	}
+}
+
+static uint64_t sum_of(const struct flow_track *track, enum figure figure)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; track && i < KEEP; i++)
+		sum += track->moved[i][figure];
+	return sum;
+}
+
+/* Address translation changes one end: three of four are enough. */
+static bool is_of(const struct flow_measures *flow, const struct flow_key *key, bool reverse)
+{
+	const struct addr *source = reverse ? &key->target : &key->source,
+			  *target = reverse ? &key->source : &key->target;
+	uint16_t sport = reverse ? key->dport : key->sport, dport = reverse ? key->sport : key->dport;
+
+	return addr_equal(&flow->flow_source, source) + addr_equal(&flow->flow_target, target) +
+		       (flow->flow_sport == sport) + (flow->flow_dport == dport) >=
+	       3;
+}
+
+static uint64_t passed_of(const struct state *state, const struct flow_measures *flow)
+{
+	uint64_t sum = 0;
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->passing, &at, &key, &value))
+		if (is_of(flow, key, false) || is_of(flow, key, true))
+			sum += sum_of(value, PACKETS);
+	return sum;
+}
+
+static bool has_link(const struct outlet *outlet)
+{
+	return outlet && outlet->up && outlet->carrier;
+}
+
+/* The interface whose network the destination is in; of several, one with a link. */
+static const struct outlet *outlet_of(const struct state *state, const struct addr *target)
+{
+	const struct outlet *best = NULL;
+	uint8_t bits = 0;
+
+	vec_each(&state->networks, network) {
+		const struct outlet *outlet = map_get(&state->outlets, &network->ifindex);
+
+		if (!outlet || network->prefix.addr.family != target->family ||
+		    !prefix_contains(&network->prefix, target) || network->prefix.bits < bits)
+			continue;
+		if (best && network->prefix.bits == bits && has_link(best))
+			continue;
+		best = outlet;
+		bits = network->prefix.bits;
+	}
+	return best;
+}
+
+static struct forwarding_measures *begin(struct module *module, struct graph *graph)
+{
+	struct forwarding_measures *m = graph_alloc(graph, sizeof(*m));
+
+	for (uint32_t i = 0; i < forwarding_measures_type.field_count; i++)
+		value_set_unknown(&forwarding_measures_type.fields[i], m);
+	module->measures.forwarding = m;
+	return m;
+}
+
+/* An interface without a link is what its neighbours and routes fail by. */
+static void set_outlet(const struct state *state, struct module *module, struct forwarding_measures *m,
+		       struct graph *graph)
+{
+	struct flow_measures *flow = flow_module_measures(module);
+	const struct outlet *outlet = outlet_of(state, &flow->flow_target);
+
+	if (!outlet)
+		return;
+	memcpy(m->out_dev, outlet->dev, sizeof(m->out_dev));
+	m->out_up = outlet->up;
+	m->out_carrier = outlet->carrier;
+	if (has_link(outlet))
+		return;
+	memcpy(flow->dev, outlet->dev, sizeof(flow->dev));
+	module->related[MODULE_LINK] = flow_module_below(graph, MODULE_LINK, outlet->dev);
+	graph_add_edge(module, module->related[MODULE_LINK]);
+}
+
+/* A flow that the drops made a module of. */
+static void join(const struct state *state, struct module *module, struct graph *graph)
+{
+	const struct flow_measures *flow = module->measures.flow;
+	struct forwarding_measures *m = begin(module, graph);
+	static const struct addr none;
+	struct flow_key sender = key_of(&none, 0, &flow->flow_source, 0);
+
+	if (state->knows && flow->flow_proto == TCP)
+		m->pass_packets = passed_of(state, flow);
+	m->icmp_dropped = sum_of(map_get(&state->errors, &sender), PACKETS);
+	set_outlet(state, module, m, graph);
+}
+
+static uint64_t less(uint64_t count, uint64_t dropped)
+{
+	return count > dropped ? count - dropped : 0;
+}
+
+static double share_of(uint64_t left, uint64_t count, uint64_t bytes, uint64_t all)
+{
+	return count == 0 || all == 0 ? 0 : (double)bytes / (double)all * (double)left / (double)count;
+}
+
+/* Makes a module of a flow that retransmits; false: it does not. */
+static bool judge(const struct state *state, const struct flow_key *key, const struct flow_track *track,
+		  struct graph *graph)
+{
+	struct endpoint from = {key->source, key->sport}, to = {key->target, key->dport};
+	struct flow_key plain = key_of(&key->source, key->sport, &key->target, key->dport);
+	uint64_t repeats = sum_of(track, REPEATS), fills = sum_of(track, FILLS), bytes = sum_of(track, BYTES);
+	uint64_t dropped = sum_of(map_get(&state->drops, &plain), PACKETS);
+	struct forwarding_measures *m;
+	struct module *module;
+	char text[ADDR_TEXT_MAX];
+
+	if (less(repeats, dropped) < LOST_MIN && less(fills, dropped) < LOST_MIN)
+		return false;
+	module = flow_module_of(graph, TCP, &from, &to);
+	m = module->measures.forwarding ? (struct forwarding_measures *)module->measures.forwarding
+					: begin(module, graph);
+	flow_module_measures(module)->forwarded = true;
+	m->pass_packets = passed_of(state, module->measures.flow);
+	m->pass_segments = sum_of(track, SEGMENTS);
+	m->lost_behind = less(repeats, dropped);
+	m->lost_before = less(fills, dropped);
+	m->lost_behind_share = share_of(m->lost_behind, repeats, sum_of(track, REPEAT_BYTES), bytes);
+	m->lost_before_share = share_of(m->lost_before, fills, sum_of(track, FILL_BYTES), bytes);
+	/* The path to the end on whose side they are lost. */
+	addr_format(m->lost_behind >= m->lost_before ? &key->target : &key->source, text);
+	if (!module->related[MODULE_PATH])
+		module->related[MODULE_PATH] = flow_module_below(graph, MODULE_PATH, text);
+	graph_add_edge(module, module->related[MODULE_PATH]);
+	return true;
+}
+
+static void finish(struct window *window, void *data, struct graph *graph)
+{
+	struct state *state = data;
+	unsigned made = 0;
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	settle(window, &state->passing);
+	settle(window, &state->drops);
+	settle(window, &state->errors);
+	for (size_t i = 0, count = graph->modules.count; i < count; i++)
+		if (graph->modules.items[i]->kind == MODULE_FLOW && graph->modules.items[i]->measures.flow)
+			join(state, graph->modules.items[i], graph);
+	while (made < FLOWS_MAX && map_next(&state->passing, &at, &key, &value))
+		made += judge(state, key, value, graph);
+	age(window, &state->passing);
+	age(window, &state->drops);
+	age(window, &state->errors);
+}
+
+static void release(void *data)
+{
+	struct state *state = data;
+
+	map_done(&state->passing);
+	map_done(&state->drops);
+	map_done(&state->errors);
+	map_done(&state->outlets);
+	vec_done(&state->networks);
+}
+
+/* After "packet-drops", whose flows it adds to. */
+static const struct measurer forwarding_measurer = {
+	.name = "passing-flows",
+	.stage = MEASURE_EGRESS,
+	.needs = MEASURER_NEEDS(&passing_type, &drop_type, &link_type, &address_type),
+	.state_size = sizeof(struct state),
+	.initial = &initial,
+	.sample = sample,
+	.finish = finish,
+	.release = release,
+};
+MEASURER(forwarding_measurer);
