@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/input_file.h"
 #include "base/text.h"
 #include "report/capture.h"
 
@@ -16,10 +17,10 @@ bool capture_recognize(const char *path)
 					   {0xa1, 0xb2, 0x3c, 0x4d},
 					   {0x4d, 0x3c, 0xb2, 0xa1},
 					   {0x0a, 0x0d, 0x0d, 0x0a}};
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	_cleanup_close_ int fd = input_file_open(path);
 	uint8_t head[4];
 
-	if (!file || fread(head, 1, sizeof(head), file) != sizeof(head))
+	if (fd < 0 || read(fd, head, sizeof(head)) != sizeof(head))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(heads); i++)
 		if (memcmp(head, heads[i], sizeof(head)) == 0)

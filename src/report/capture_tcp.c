@@ -328,7 +328,7 @@ static void end_second(struct capture_tcp *c, uint64_t now_ns)
 	c->point.drop_rate = NAN;
 	report_add_point(c->report, &c->point);
 	c->rtts.count = 0;
-	/* Seconds without a packet are part of the time line, but a clock jump must not fill the memory. */
+	/* Seconds without a packet are part of the timeline, but a clock jump must not fill the memory. */
 	c->second_ns = now_ns - c->second_ns > 3600 * NSEC_PER_SEC ? now_ns : c->second_ns + NSEC_PER_SEC;
 	c->point = (struct report_point){.time_ns = c->second_ns};
 }

@@ -105,7 +105,7 @@ static unsigned count_modules(const struct graph *graph, enum module_kind kind)
 static void add_number(struct buf *out, double number, const char *unit)
 {
 	if (isnan(number)) {
-		buf_add_format(out, "unknown number of %s", unit);
+		buf_add_format(out, "- %s", unit);
 	} else {
 		format_add_number(out, number);
 		buf_add_format(out, " %s", unit);
@@ -125,16 +125,15 @@ static void describe_counters(const struct checklist_view *view, struct buf *fou
 		buf_add_text(found, "recording: nest report and nest counters -f show its rates");
 		return;
 	}
-	add_number(found, per_second(view, MOVED(view, "IpInReceives", "Ip6InReceives")),
-		   "packets per second received, ");
-	add_number(found, per_second(view, MOVED(view, "IpOutRequests", "Ip6OutRequests")), "sent; ");
-	add_number(found, per_second(view, MOVED(view, "TcpActiveOpens")), "outgoing TCP connections per second, ");
-	add_number(found, per_second(view, MOVED(view, "TcpPassiveOpens")), "incoming; ");
-	add_number(found, retransmitted, "segments retransmitted");
+	add_number(found, per_second(view, MOVED(view, "IpInReceives", "Ip6InReceives")), "packets/s in, ");
+	add_number(found, per_second(view, MOVED(view, "IpOutRequests", "Ip6OutRequests")), "out; ");
+	add_number(found, per_second(view, MOVED(view, "TcpActiveOpens")), "connects/s, ");
+	add_number(found, per_second(view, MOVED(view, "TcpPassiveOpens")), "accepts/s; ");
+	add_number(found, retransmitted, "retransmits");
 	if (sent > 0) {
 		buf_add_text(found, " (");
 		format_add_share(found, retransmitted / (sent + retransmitted));
-		buf_add_text(found, " of sent)");
+		buf_add_char(found, ')');
 	}
 }
 
@@ -144,11 +143,11 @@ static void describe_connections(const struct checklist_view *view, struct buf *
 	buf_add_text(found, ", ");
 	format_add_plural(found, count_modules(view->graph, MODULE_LISTENER), "listener");
 	buf_add_text(found, ", ");
-	format_add_plural(found, count_modules(view->graph, MODULE_UDP), "UDP socket");
+	buf_add_format(found, "%u UDP", count_modules(view->graph, MODULE_UDP));
 	if (!view->before)
 		return;
 	buf_add_text(found, "; ");
-	add_number(found, MOVED(view, "TcpAttemptFails"), "failed connection attempts, ");
+	add_number(found, MOVED(view, "TcpAttemptFails"), "failed connects, ");
 	add_number(found, MOVED(view, "TcpEstabResets"), "resets");
 }
 
@@ -192,17 +191,16 @@ static void describe_interfaces(const struct checklist_view *view, struct buf *f
 		buf_add_text(found, "no interface found");
 		return;
 	}
-	buf_add_format(found, "busiest: %.16s, ", busiest->dev);
+	buf_add_format(found, "busiest %.16s ", busiest->dev);
 	format_add_rate(found, most);
-	buf_add_text(found, " in one direction");
 	if (isnan(use)) {
-		buf_add_text(found, " (link speed unknown)");
+		buf_add_text(found, " (speed unknown)");
 	} else {
-		buf_add_text(found, ", ");
+		buf_add_text(found, " (");
 		format_add_share(found, use);
-		buf_add_text(found, " of link speed");
+		buf_add_text(found, " of its speed)");
 	}
-	buf_add_format(found, "; all interfaces: %.0f dropped packets, %.0f errors", dropped, errors);
+	buf_add_format(found, "; all: %.0f drops, %.0f errors", dropped, errors);
 }
 
 static void describe_unusual(const struct checklist_view *view, struct buf *found)
@@ -210,13 +208,12 @@ static void describe_unusual(const struct checklist_view *view, struct buf *foun
 	struct summary softnet = summarise(view->graph, MODULE_HOST, "softnet_dropped");
 
 	if (view->before) {
-		add_number(found, MOVED(view, "TcpRetransSegs"), "segments retransmitted, ");
-		add_number(found, MOVED(view, "TcpExtTCPTimeouts"), "timeouts, ");
-		add_number(found, MOVED(view, "TcpOutRsts"), "resets sent, ");
-		add_number(found, MOVED(view, "TcpExtListenDrops"), "listen drops, ");
-		add_number(found, MOVED(view, "UdpRcvbufErrors", "Udp6RcvbufErrors"), "UDP receive buffer errors; ");
+		add_number(found, MOVED(view, "TcpExtTCPTimeouts"), "RTOs, ");
+		add_number(found, MOVED(view, "TcpOutRsts"), "resets sent; drops: ");
+		add_number(found, MOVED(view, "TcpExtListenDrops"), "listen, ");
+		add_number(found, MOVED(view, "UdpRcvbufErrors", "Udp6RcvbufErrors"), "UDP buffer, ");
 	}
-	add_number(found, softnet.count ? softnet.max : NAN, "packets dropped from the CPU backlog");
+	add_number(found, softnet.count ? softnet.max : NAN, view->before ? "CPU backlog" : "CPU backlog drops");
 }
 
 static void describe_names(const struct checklist_view *view, struct buf *found)
@@ -262,7 +259,7 @@ static void describe_latency(const struct checklist_view *view, struct buf *foun
 static void describe_load(const struct checklist_view *view, struct buf *found)
 {
 	(void)view;
-	buf_add_text(found, "not done: it would load the network and disturb the measurement");
+	buf_add_text(found, "not done: it would disturb the measurement");
 }
 
 static void describe_tools(const struct checklist_view *view, struct buf *found)
@@ -272,7 +269,7 @@ static void describe_tools(const struct checklist_view *view, struct buf *found)
 
 	(void)view;
 	tools = tool_list(&count);
-	buf_add_format(found, "%zu tools; nest tools shows which run on this kernel", count);
+	buf_add_format(found, "%zu tools; nest tools shows which work here", count);
 }
 
 static void describe_cpus(const struct checklist_view *view, struct buf *found)
@@ -284,14 +281,14 @@ static void describe_cpus(const struct checklist_view *view, struct buf *found)
 		buf_add_text(found, "CPU times are unknown");
 		return;
 	}
-	buf_add_text(found, "CPUs busy for ");
+	buf_add_text(found, "CPUs ");
 	format_add_share(found, busy.max);
-	buf_add_text(found, " of the time");
+	buf_add_text(found, " busy");
 	if (!softirq.count)
 		return;
-	buf_add_text(found, ", busiest in softirq: ");
+	buf_add_text(found, "; softirq ");
 	format_add_share(found, softirq.max);
-	buf_add_text(found, " of one CPU");
+	buf_add_text(found, " of the busiest CPU");
 }
 
 static void describe_internals(const struct checklist_view *view, struct buf *found)
@@ -301,7 +298,7 @@ static void describe_internals(const struct checklist_view *view, struct buf *fo
 
 	(void)view;
 	events = event_list(&count);
-	buf_add_format(found, "%zu events; nest events shows how this kernel provides them", count);
+	buf_add_format(found, "%zu events; nest events shows which work on this kernel", count);
 }
 
 /* Index of the step about CPUs, and the share of their time from which on they are no longer fine. */
@@ -317,21 +314,20 @@ static void describe_internals(const struct checklist_view *view, struct buf *fo
 	}
 
 const struct checklist_step checklist_steps[CHECKLIST_STEPS] = {
-	{"basic statistics: packets, connections, retransmissions", describe_counters,
+	{"traffic: packets, connections, retransmissions", describe_counters,
 	 NEXT("nest counters 1", "nest sockets", "nest limits"), false},
-	{"new connections: who opens them, how long they last", describe_connections,
+	{"sockets: connections, listeners, failed connects", describe_connections,
 	 NEXT("nest tcplife -d 10", "nest tcpconnect -d 10", "nest tcpaccept -d 10"), false},
-	{"interface and queue limits", describe_interfaces, NEXT("nest links 1", "nest links -q 1"), false},
-	{"retransmissions, drops and other unusual events", describe_unusual,
+	{"interfaces: the busiest, drops, errors", describe_interfaces, NEXT("nest links 1", "nest links -q 1"), false},
+	{"loss: retransmission timeouts, resets, drops", describe_unusual,
 	 NEXT("nest tcpretrans -d 10", "nest tcpdrop -d 10", "nest skbdrop -d 10"), false},
 	{"name resolution", describe_names, NEXT("nest gethostlatency -d 10", "nest dnslat -d 10"), false},
 	{"latency: connect, first byte, inside the host", describe_latency,
 	 NEXT("nest tcpconnlat -d 10", "nest so1stbyte -d 10", "nest tcprtt -d 10", "nest qdisclat -d 10"), false},
-	{"limits under a known load", describe_load, NEXT("iperf3 -c HOST", "nest superping -d 10"), true},
+	{"known load", describe_load, NEXT("iperf3 -c HOST", "nest superping -d 10"), true},
 	{"tools for the findings", describe_tools, NEXT("nest tools"), true},
-	{"CPU time in the network stack", describe_cpus, NEXT("nest netcpu -d 10", "nest netcpu --folded -d 10"),
-	 false},
-	{"network stack internals: events and functions", describe_internals,
+	{"CPU time", describe_cpus, NEXT("nest netcpu -d 10", "nest netcpu --folded -d 10"), false},
+	{"stack internals: events and functions", describe_internals,
 	 NEXT("nest events", "nest trace skb.drop --count --by reason -d 10", "nest funccount 'tcp_*' -d 10"), true},
 };
 

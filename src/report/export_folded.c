@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/text.h"
 #include "event/core/event.h"
 #include "report/export.h"
 #include "view/folded.h"
@@ -29,8 +30,8 @@ static int fold(void *context, const char *event, const struct shape *shape _unu
 		return 0;
 	}
 	buf_add_format(&line, "%s;", event);
-	folded_add_frame(&line, head->comm[0] ? head->comm : "-",
-			 head->comm[0] ? strnlen(head->comm, sizeof(head->comm)) : 1);
+	text_add_folded(&line, head->comm[0] ? head->comm : "-",
+			head->comm[0] ? strnlen(head->comm, sizeof(head->comm)) : 1);
 	folded_add_stack(&line, &extra->ustack, "");
 	/* Kernel functions are marked as by perf. */
 	folded_add_stack(&line, &extra->kstack, "_[k]");

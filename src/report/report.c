@@ -80,7 +80,7 @@ static const struct field point_fields[] = {
 	FIELD(P, connections, COUNT, "connections"),
 };
 #undef P
-RECORD_TYPE(report_point_type, "report.point", struct report_point, point_fields, "one second of the time line");
+RECORD_TYPE(report_point_type, "report.point", struct report_point, point_fields, "one second of the timeline");
 
 static const struct field mark_fields[] = {
 	FIELD(struct report_mark, time_ns, TIME, "time of the mark"),
@@ -114,6 +114,7 @@ static const struct field report_fields[] = {
 	FIELD(R, samples, COUNT, "samples of the host, or packets"),
 	FIELD(R, lost, COUNT, "lost records"),
 	FIELD(R, stalls, LIST, "findings", .element = &report_stall_type),
+	FIELD(R, oopses, LIST, "kernel reports by signature, most frequent first", .element = &report_oops_type),
 	FIELD(R, marks, LIST, "marks", .element = &report_mark_type),
 	FIELD(R, talkers, LIST, "most bytes first", .element = &report_talker_type),
 	FIELD(R, retransmits, LIST, "most retransmissions first", .element = &report_talker_type),
@@ -137,6 +138,7 @@ struct report {
 	struct report_record head;
 	struct arena texts;
 	VEC(struct report_stall) stalls;
+	VEC(struct report_oops) oopses;
 	VEC(struct report_mark) marks;
 	VEC(struct report_talker) talkers, retransmits;
 	VEC(struct report_drop) drops;
@@ -170,6 +172,7 @@ void report_free(struct report *report)
 	vec_done(&report->memory);
 	vec_done(&report->values);
 	vec_done(&report->stalls);
+	vec_done(&report->oopses);
 	vec_done(&report->marks);
 	vec_done(&report->talkers);
 	vec_done(&report->retransmits);
@@ -213,6 +216,11 @@ void report_add_drop(struct report *report, const char *where, const char *reaso
 void report_add_point(struct report *report, const struct report_point *point)
 {
 	vec_push(&report->points, *point);
+}
+
+void report_add_oops(struct report *report, const struct report_oops *oops)
+{
+	vec_push(&report->oopses, *oops);
 }
 
 void report_add_mark(struct report *report, uint64_t time_ns, const char *label)
@@ -339,6 +347,7 @@ const struct report_record *report_finish(struct report *report)
 	report->retransmits.count = min_of(report->retransmits.count, (size_t)TALKERS_MAX);
 	report->drops.count = min_of(report->drops.count, (size_t)DROPS_MAX);
 	head->stalls = LIST_OF(report->stalls);
+	head->oopses = LIST_OF(report->oopses);
 	head->marks = LIST_OF(report->marks);
 	head->talkers = LIST_OF(report->talkers);
 	head->retransmits = LIST_OF(report->retransmits);

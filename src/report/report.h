@@ -68,6 +68,19 @@ struct report_point {
 	uint32_t connections;
 };
 
+/* Kernel reports of one signature (nest oops). */
+struct report_oops {
+	const char *signature;
+	uint64_t count;
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	const char *kind;
+	const char *what;
+	const char *function;
+	const char *module;
+	const char *layer;
+};
+
 struct report_mark {
 	uint64_t time_ns;
 	const char *label;
@@ -93,6 +106,7 @@ struct report_record {
 	uint64_t samples;
 	uint64_t lost;
 	struct list stalls;
+	struct list oopses; /* most frequent first */
 	struct list marks;
 	struct list talkers;     /* most bytes first */
 	struct list retransmits; /* of these, most retransmissions first */
@@ -107,7 +121,8 @@ struct report_text {
 };
 
 extern const struct record_type report_type, report_stall_type, report_talker_type, report_drop_type,
-	report_latency_type, report_point_type, report_mark_type, report_change_type, report_text_type;
+	report_latency_type, report_point_type, report_mark_type, report_change_type, report_text_type,
+	report_oops_type;
 
 struct report;
 
@@ -125,6 +140,7 @@ void report_add_stall(struct report *report, const struct report_stall *stall);
 void report_add_talker(struct report *report, const struct report_talker *talker);
 void report_add_drop(struct report *report, const char *where, const char *reason, uint64_t count);
 void report_add_point(struct report *report, const struct report_point *point);
+void report_add_oops(struct report *report, const struct report_oops *oops);
 void report_add_mark(struct report *report, uint64_t time_ns, const char *label);
 void report_add_unknown(struct report *report, const char *text);
 /* Adds one value to a latency distribution. */

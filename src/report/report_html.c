@@ -125,14 +125,14 @@ static void add_findings(const struct report_record *report, struct out *out)
 	const struct report_stall *stalls = report->stalls.items;
 
 	buf_add_text(&out->pending, "<h2>Findings</h2>\n");
-	if (report->stalls.count == 0)
-		buf_add_text(&out->pending, "<div class=\"card ok\">No bottleneck found.</div>\n");
+	if (report->stalls.count + report->oopses.count == 0)
+		buf_add_text(&out->pending, "<div class=\"card ok\">No fault found.</div>\n");
 	for (uint32_t i = 0; i < report->stalls.count; i++)
 		add_card(&out->pending, &stalls[i]);
 	out_end_line(out);
 }
 
-/* --- the time line --- */
+/* --- the timeline --- */
 
 static unsigned colour_of(const char *layer)
 {
@@ -214,7 +214,7 @@ static void add_time_line(const struct report_record *report, struct out *out)
 		return;
 	take_columns(report, &columns);
 	times.ns = columns.ns;
-	buf_add_text(&out->pending, "<h2>Time line</h2>\n");
+	buf_add_text(&out->pending, "<h2>Timeline</h2>\n");
 	add_stall_bars(report, &times, out);
 	svg_add_lines(&out->pending, &times, (struct svg_series[]){{"sent", columns.tx}, {"received", columns.rx}}, 2,
 		      &bytes);
@@ -277,6 +277,7 @@ void report_print_html(const struct report_record *report, const struct list *ch
 
 	add_head(report, out);
 	add_findings(report, out);
+	add_table(out, "Kernel reports", &report_oops_type, &report->oopses);
 	if (changes)
 		add_table(out, "Differences", &report_change_type, changes);
 	add_time_line(report, out);

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "diagnose/infer/diagnosis.h"
-#include "report/report.h"
+#include "report/report_oops.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/qdisc.h"
@@ -654,6 +654,8 @@ int report_make(struct recording *recording, const struct time_range *range, str
 	r = read_findings(&making, why);
 	if (r == 0)
 		r = read_marks(&making, why);
+	if (r == 0)
+		r = report_oops_read(report, recording, range, why);
 	if (r == 0)
 		r = walk_snapshots(&making, why);
 	if (r == 0)

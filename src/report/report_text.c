@@ -146,7 +146,7 @@ static void print_series(const struct report_record *report, struct out *out)
 
 	if (report->series.count == 0)
 		return;
-	add_heading(out, "Time line");
+	add_heading(out, "Timeline");
 	print_time_line(report, out);
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		if (shape_find(&shape, lines[i].field, &ref) == 0 &&
@@ -188,12 +188,13 @@ static void print_texts(struct out *out, const char *heading, const struct list 
 void report_print(const struct report_record *report, const struct list *changes, struct out *out)
 {
 	print_head(report, out);
-	if (report->stalls.count == 0) {
+	if (report->stalls.count + report->oopses.count == 0) {
 		out_end_line(out);
-		buf_add_text(&out->pending, "No findings.");
+		buf_add_text(&out->pending, "No fault found.");
 		out_end_line(out);
 	}
 	print_section(out, "Findings", &report_stall_type, &report->stalls);
+	print_section(out, "Kernel reports", &report_oops_type, &report->oopses);
 	if (changes)
 		print_section(out, "Differences", &report_change_type, changes);
 	print_series(report, out);

@@ -42,7 +42,7 @@ static const struct field align_fields[] = {
 	FIELD(struct align, function, TEXT, "function in which that side spent most of its time"),
 };
 RECORD_TYPE(align_type, "flow_alignment", struct align, align_fields,
-	    "traces of a proxy and its server on one time line");
+	    "traces of a proxy and its server on one timeline");
 
 /* --- messages of each connection --- */
 
@@ -291,7 +291,7 @@ static void match(struct aligner *al)
 		uint32_t *first = map_get(&open, &ends);
 
 		al->a->connections += s->role == DEMUX_MADE;
-		if (!first || !*first)
+		if (!first || !*first || s->is_joined)
 			continue;
 		al->a->connections += s->role != DEMUX_MADE;
 		al->a->matched++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Traces of two cooperating programs, a proxy and the server behind it, on one time line. Connections are matched by
+ * Traces of two cooperating programs, a proxy and the server behind it, on one timeline. Connections are matched by
  * endpoints, messages by byte position, the clocks by causality: nothing arrives before it was sent. Each request's
  * time is then split between proxy, network and server.
  */

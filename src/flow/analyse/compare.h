@@ -19,7 +19,7 @@ struct divergence {
 	const char *module;
 	const char *file; /* source; NULL: unknown */
 	uint32_t line;
-	uint64_t address;         /* in the module; tells functions of one name apart */
+	uint64_t address;         /* in the module; distinguishes functions of one name */
 	struct list path;         /* struct divergence_frame, outermost first, the function last */
 	uint8_t kind;             /* enum divergence_kind */
 	double ratio;             /* of the times; NaN: the good ones take none */

@@ -87,8 +87,41 @@ static const char *instead_of(const struct structure *s, uint32_t place, enum di
 	return NULL;
 }
 
+/* More sessions are on the wrong side of it than bad ones on the right side: the call is one of a kind of request. */
+static bool is_of_kind(const struct comparison *c, uint32_t place, enum divergence_kind kind)
+{
+	struct compare_presence p = compare_presence_of(c, place);
+	uint32_t strays = kind == DIVERGENCE_EXTRA ? p.good + (p.all_bad - p.bad) : p.bad + (p.all_good - p.good);
+
+	return strays > c->profile->looked_at[1];
+}
+
+/* A call of a kind of request, and one inside that only bad sessions make. */
+static bool is_told_inside(const struct structure *s, uint32_t place, enum divergence_kind kind)
+{
+	const struct profile_place *places = s->c->profile->places.items;
+	uint32_t at = places[place].first_child;
+
+	if (kind != DIVERGENCE_EXTRA || !is_of_kind(s->c, place, kind))
+		return false;
+	while (at && at != place) {
+		enum divergence_kind inside;
+
+		if (separates(s, at, &inside) > 0 && inside == kind && !is_of_kind(s->c, at, inside))
+			return true;
+		if (places[at].first_child) {
+			at = places[at].first_child;
+			continue;
+		}
+		while (at != place && !places[at].next)
+			at = places[at].parent;
+		at = at == place ? place : places[at].next;
+	}
+	return false;
+}
+
 /*
- * From the bottom up to the first place on each call path that tells the groups apart; what is above follows from it.
+ * From the bottom up to the first place on each call path that distinguishes the groups; what is above follows from it.
  */
 static void find_all(struct structure *s)
 {
@@ -99,7 +132,7 @@ static void find_all(struct structure *s)
 		enum divergence_kind kind;
 		double confidence = separates(s, at, &kind);
 
-		if (confidence > 0) {
+		if (confidence > 0 && !is_told_inside(s, at, kind)) {
 			struct divergence *d = compare_add(s->c, kind, at, confidence);
 
 			if (kind == DIVERGENCE_EXTRA)
@@ -133,6 +166,8 @@ static bool comes_first(const struct comparison *c, const struct divergence *a, 
 		return is_noise_b;
 	if (time_a != time_b)
 		return time_a > time_b;
+	if (is_of_kind(c, a->place, a->kind) != is_of_kind(c, b->place, b->kind))
+		return is_of_kind(c, b->place, b->kind);
 	/* In one caller, what is done says more than what is not. */
 	if (a->kind != b->kind &&
 	    c->profile->places.items[a->place].parent == c->profile->places.items[b->place].parent)

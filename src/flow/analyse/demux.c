@@ -154,6 +154,39 @@ uint32_t demux_push_find(const struct demux *demux, uint64_t value, uint64_t tic
 	return low && demux->pushes.items[low - 1].value == value ? demux->pushes.items[low - 1].session : DEMUX_NONE;
 }
 
+static int by_made_and_time(const void *a, const void *b)
+{
+	const struct demux_tie *one = a, *other = b;
+
+	if (one->made != other->made)
+		return one->made < other->made ? -1 : 1;
+	return one->ticks < other->ticks ? -1 : one->ticks > other->ticks;
+}
+
+void demux_ties_sort(struct demux *demux)
+{
+	spill_sort(demux->ties.items, demux->ties.count, sizeof(*demux->ties.items), by_made_and_time);
+}
+
+uint32_t demux_tie_find(const struct demux *demux, uint32_t made, uint64_t ticks)
+{
+	const struct demux_tie key = {.made = made, .ticks = ticks}, *tie;
+	size_t low = 0, high = demux->ties.count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (by_made_and_time(&demux->ties.items[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	tie = low < demux->ties.count ? &demux->ties.items[low] : NULL;
+	/* A client that came later is another one: the connection is from a pool. */
+	return tie && tie->made == made && demux->sockets.items[tie->client].birth_ticks <= ticks ? tie->client
+												  : DEMUX_NONE;
+}
+
 /* --- first pass: kinds of sockets --- */
 
 /* Many connections share few addresses. */
@@ -232,6 +265,8 @@ static void learn_sockets(struct demux *demux)
 			struct flow_socket seen;
 
 			demux->has_values |= event.kind == FLOW_VALUE && event.arg == FLOW_VALUE_PUSH;
+			if (event.kind == FLOW_PROCESS && event.arg == FLOW_PROCESS_EXIT)
+				vec_push(&demux->exits, (struct demux_exit){event.ticks, demux->trace->threads[i].pid});
 			if (flow_event_operation(&event, &operation))
 				learn_operation(demux, &operation, i);
 			else if (flow_event_socket(&event, &seen))
@@ -240,26 +275,46 @@ static void learn_sockets(struct demux *demux)
 	}
 }
 
+/* The number that the receiving process gave to a socket leads to that of the process which accepted it. */
+static void join_taken(struct demux *demux, uint32_t taken, uint32_t accepted)
+{
+	struct demux_socket *from = &demux->sockets.items[taken], *to = &demux->sockets.items[accepted];
+	uint32_t *index = index_of(demux, from->socket);
+
+	if (!index)
+		return;
+	*index = accepted + 1;
+	to->many_threads |= from->many_threads ||
+			    (to->thread != DEMUX_NONE && from->thread != DEMUX_NONE && to->thread != from->thread);
+	to->thread = to->thread != DEMUX_NONE ? to->thread : from->thread;
+	from->role = DEMUX_OTHER;
+	from->is_joined = true;
+}
+
 /*
- * A socket received from another process is a client's if it has a peer (learn_socket), or if that process accepted it;
- * otherwise it is a channel between the two.
+ * A socket received from another process is that process's: one connection, served by both. Without it, it is a
+ * client's if it has a peer (learn_socket), or a channel between the two.
  */
 static void learn_taken(struct demux *demux)
 {
-	struct map accepted = MAP_INIT(sizeof(uint64_t), 1, SOCKETS_MAX);
+	struct map accepted = MAP_INIT(sizeof(uint64_t), sizeof(uint32_t), SOCKETS_MAX);
 
 	for (size_t i = 0; i < demux->sockets.count; i++) {
 		const struct demux_socket *s = &demux->sockets.items[i];
+		uint32_t *index = NULL;
 
-		if (s->role == DEMUX_SERVED && s->cookie)
-			(void)map_put(&accepted, &s->cookie, NULL);
+		if (s->role == DEMUX_SERVED && s->cookie && !s->is_taken)
+			index = map_put(&accepted, &s->cookie, NULL);
+		if (index)
+			*index = (uint32_t)i;
 		spill_trim_at(i);
 	}
-	for (size_t i = 0; i < demux->sockets.count; i++) {
-		struct demux_socket *s = &demux->sockets.items[i];
+	for (size_t i = 0; i < demux->sockets.count && accepted.count; i++) {
+		const struct demux_socket *s = &demux->sockets.items[i];
+		const uint32_t *index = s->is_taken && s->cookie ? map_get(&accepted, &s->cookie) : NULL;
 
-		if (s->is_taken && s->role == DEMUX_OTHER && s->cookie && map_get(&accepted, &s->cookie))
-			s->role = DEMUX_SERVED;
+		if (index && *index != i)
+			join_taken(demux, (uint32_t)i, *index);
 		spill_trim_at(i);
 	}
 	map_done(&accepted);
@@ -449,6 +504,18 @@ static void learn_calls(struct learner *l, struct flow_cursor *cursor)
 	cursor->ticks = ticks;
 }
 
+/* A connection opened by a call that has not touched a client: for whom, other calls show. */
+static void see_connect(struct learner *l, const struct flow_operation *operation)
+{
+	if (operation->op != FLOW_OP_CONNECT)
+		return;
+	vec_each(&l->open, frame)
+		if (!l->demux->is_dispatcher[frame->fn]) {
+			l->demux->has_strays |= frame->touched >= DEMUX_WAITED;
+			return;
+		}
+}
+
 /* Up to that many of its chunks. */
 static void learn_thread(struct learner *l, size_t thread, size_t chunks)
 {
@@ -467,9 +534,10 @@ static void learn_thread(struct learner *l, size_t thread, size_t chunks)
 				 (struct walk_frame){.fn = event.fn, .touched = DEMUX_NONE, .ticks = event.ticks});
 		else if (event.kind == FLOW_RETURN)
 			l->open.count -= l->open.count > 0;
-		else if (flow_event_operation(&event, &operation))
+		else if (flow_event_operation(&event, &operation)) {
 			l->has_learned |= demux_see_operation(l->demux, l->open.items, l->open.count, &operation);
-		else if (event.kind == FLOW_VALUE && event.arg == FLOW_VALUE_POP)
+			see_connect(l, &operation);
+		} else if (event.kind == FLOW_VALUE && event.arg == FLOW_VALUE_POP)
 			see_pop(l, &event);
 		else if (event.kind == FLOW_UNWIND)
 			l->open.count -= min_of(event.value, l->open.count);
@@ -571,6 +639,8 @@ void demux_free(struct demux *demux)
 	spill_done(&demux->sessions);
 	spill_done(&demux->thread_session);
 	spill_done(&demux->pushes);
+	spill_done(&demux->ties);
+	vec_done(&demux->exits);
 	free(demux->is_dispatcher);
 	expr_free(demux->signature);
 	free(demux);

@@ -42,6 +42,7 @@ struct demux_socket {
 	uint8_t role;      /* enum demux_role */
 	bool many_threads; /* data was exchanged by several threads */
 	bool is_taken;     /* received from another process */
+	bool is_joined;    /* the same as one that another process accepted: no number leads here */
 };
 
 /* End times of the reads that start a request, in demux.request_ticks. */
@@ -89,6 +90,20 @@ struct demux_push {
 
 typedef SPILL(struct demux_push) demux_pushes;
 
+/* A call touched an outgoing connection and a client's: it was used for that client. */
+struct demux_tie {
+	uint64_t ticks;
+	uint32_t made, client; /* indices of the sockets */
+};
+
+typedef SPILL(struct demux_tie) demux_ties;
+
+/* End of a process: none of its calls lasts longer. */
+struct demux_exit {
+	uint64_t ticks;
+	uint32_t pid;
+};
+
 /* Identity of a session; which fields apply depends on demux.by. */
 struct demux_session {
 	uint32_t socket;  /* index of the connection, DEMUX_NONE */
@@ -118,6 +133,9 @@ struct demux {
 	SPILL(uint32_t) thread_session; /* by thread: number of its first session from a signature, plus 1 */
 	bool has_values;                /* values are passed between threads */
 	demux_pushes pushes;            /* by value, then time; demux_learn_pushes */
+	VEC(struct demux_exit) exits;   /* of processes that ended by themselves */
+	bool has_strays;                /* connections are opened by calls that serve no client */
+	demux_ties ties;                /* by outgoing connection, then time */
 };
 
 /*
@@ -145,6 +163,9 @@ bool demux_learn_pops(struct demux *demux);
 /* Session of a value popped at that time: the last push before it; DEMUX_NONE. */
 uint32_t demux_push_find(const struct demux *demux, uint64_t value, uint64_t ticks);
 void demux_pushes_sort(struct demux *demux);
+/* Client for which an outgoing connection is used from that time on, by its first tie after it; DEMUX_NONE. */
+uint32_t demux_tie_find(const struct demux *demux, uint32_t made, uint64_t ticks);
+void demux_ties_sort(struct demux *demux);
 
 uint32_t demux_socket_find_large(const struct demux *demux, uint32_t socket);
 

@@ -192,7 +192,7 @@ static void describe_none(const struct outliers *o, const struct outlier_mark *c
 		buf_add_text(&text, " of waiting for the client would");
 	}
 	if (calls) {
-		buf_add_format(&text, ". Not called odd: %u ", calls->few.count);
+		buf_add_format(&text, ". Not reported: %u ", calls->few.count);
 		describe_mark(o, calls, &text);
 		buf_add_text(&text, " (calls differ, time does not; --bad '");
 		add_members(o, calls, &text);

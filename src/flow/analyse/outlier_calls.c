@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sessions that make other calls: a call that few sessions make (extra), few omit (missing), or few make more often.
- * They are mentioned, not accused: a rare kind of request looks the same as a fault, and only time or a label tells the
- * two apart.
+ * They are mentioned, not accused: a rare kind of request looks the same as a fault, and only time or a label
+ * distinguishes them.
  *
  * Normal rare events are excluded: a small function with several callers that sometimes needs another call (an
  * allocator), or takes another branch now and then (a tree that is rebalanced); the first session of a thread; the
@@ -115,7 +115,7 @@ static bool is_noise(const struct call_search *c, uint32_t place)
 
 	if (!caller || place_of(c, caller)->is_dispatcher)
 		return false;
-	/* Such as an extra clock read or log flush: other sessions call it, too. */
+	/* Such as an extra clock read or log flush: other sessions also call it. */
 	return (c->o->many_callers[place_of(c, caller)->fn] && c->o->height[caller] <= SMALL_HEIGHT) ||
 	       (c->o->is_shared[place_of(c, place)->fn] && c->o->height[place] <= TOOL_HEIGHT) ||
 	       is_fickle(c, caller, place);

@@ -10,6 +10,8 @@
  */
 #include "flow/analyse/outlier.h"
 
+#include "flow/analyse/outlier_noise.h"
+
 /* Smallest excess that is reported, and that counts in the comparison with the next one. */
 #define OWN_NS    1e6
 #define CLIENT_NS 1e9
@@ -35,6 +37,10 @@
 #define BYTE_NS 5.0
 /* The wait for a CPU that others may also have, as a quantile over the sessions. */
 #define DELAY_QUANTILE 0.9
+/* Own time that is less than this share of a CPU delay is not told from one. */
+#define DELAY_SHARE 0.5
+/* So many sessions show how long another process takes. */
+#define NOISE_SHOWN 12
 /* Sessions that begin a thread are special if they are at most this share, and at least half of them take longer. */
 #define BEGINS_SHARE 0.2
 /* Smallest excess of a member, as a share of the mean of the set. */
@@ -65,9 +71,10 @@ struct time_search {
 	double *spent; /* by place: nanoseconds of all sessions */
 	double all_spent;
 	double tail;
-	double tests[2]; /* places where sessions differ: in own time, in client's */
-	double delay_ns; /* time that few sessions waited for a CPU longer than */
-	double median;   /* of the current place */
+	double tests[2];            /* places where sessions differ: in own time, in client's */
+	double delay_ns;            /* scheduling delay that few sessions exceed */
+	struct outlier_noise noise; /* of all threads, also when nobody was served */
+	double median;              /* of the current place */
 	VEC(struct loss) losses;
 	double *room;
 };
@@ -75,6 +82,15 @@ struct time_search {
 static double floor_of(enum profile_time time)
 {
 	return time == PROFILE_OWN ? OWN_NS : CLIENT_NS;
+}
+
+/*
+ * The same for a set of sessions. Scheduling delays are sampled: own time shorter than the usual delay may be an
+ * unrecorded one.
+ */
+static double least_of(const struct time_search *t, enum profile_time time)
+{
+	return time == PROFILE_OWN ? max_of(OWN_NS, DELAY_SHARE * t->delay_ns) : CLIENT_NS;
 }
 
 static int by_value(const void *a, const void *b)
@@ -227,23 +243,39 @@ static double tail_after(const struct time_search *t, size_t count, enum profile
 	return max_of(t->tail, min_of(tail, TAIL_MOST));
 }
 
-/* The k that is least likely by chance; noise: what else an excess must exceed. */
-static double gap_chance(const struct time_search *t, enum profile_time time, double noise, size_t *ret_count)
+/* So many sessions, the last with this excess and the rest with `next` at most, by chance. */
+static double set_chance(const struct time_search *t, enum profile_time time, bool has_noise, double k, size_t count)
+{
+	double excess = t->samples[count - 1].excess, next = count < t->count ? t->samples[count].excess : 0;
+	double noise = has_noise ? t->delay_ns : 0;
+	double gap = excess / max_of(max_of(next, noise), COUNTS * floor_of(time));
+	double chance = compare_gap_chance(gap, k, tail_after(t, count, time));
+
+	if (gap < GAP)
+		return 1;
+	/* What the others lost may all be for lack of a CPU: then that is what these are compared with. */
+	if (has_noise)
+		chance = min_of(chance,
+				k * (k - 1) * outlier_noise_chance(&t->noise, (uint32_t)k, t->o->all, excess, next));
+	return chance * t->tests[time != PROFILE_OWN];
+}
+
+/* The k that is least likely by chance. */
+static double gap_chance(const struct time_search *t, enum profile_time time, bool has_noise, size_t *ret_count)
 {
 	const struct outliers *o = t->o;
-	double least = floor_of(time), best = 1, k = 0;
+	double best = 1, k = 0;
 
 	*ret_count = 0;
-	for (size_t i = 0; i < t->count && t->samples[i].excess >= least; i++) {
-		double next = i + 1 < t->count ? t->samples[i + 1].excess : 0, gap, chance;
+	for (size_t i = 0; i < t->count && t->samples[i].excess >= least_of(t, time); i++) {
+		double chance;
 
 		k += o->weight[t->samples[i].slot];
-		gap = t->samples[i].excess / max_of(max_of(next, noise), COUNTS * least);
-		if (k < 2 || gap < GAP)
+		if (k < 2)
 			continue;
 		if (k > OUTLIER_SHARE * o->all)
 			break;
-		chance = compare_gap_chance(gap, k, tail_after(t, i + 1, time)) * t->tests[time != PROFILE_OWN];
+		chance = set_chance(t, time, has_noise, k, i + 1);
 		if (chance < best) {
 			best = chance;
 			*ret_count = i + 1;
@@ -301,12 +333,25 @@ static double chance_of_losses(const struct time_search *t, uint32_t place, cons
 	return others > 0 ? compare_many_chance(few->count, others * here / elsewhere) * t->tests[0] : 0;
 }
 
+/*
+ * Another process waits for a CPU as long as this one. Where many sessions wait for it, they show how long that is;
+ * where few do, the delays of the program's own threads have to.
+ */
+static bool is_noisy(const struct outliers *o, uint32_t place)
+{
+	size_t count, others = 0;
+	const struct profile_cell *cell = outlier_cells(o, place, &count);
+
+	for (size_t i = 0; i < count; i++)
+		others += o->weight[cell[i].slot] && cell[i].has_others;
+	return others && others < NOISE_SHOWN;
+}
+
 /* --- a place --- */
 
 static bool test_place(struct time_search *t, uint32_t place, enum profile_time time, struct outlier_mark *ret_mark)
 {
-	/* Another process waits for a CPU as long as this one. */
-	double noise = time == PROFILE_OWN && t->o->cells->is_upstream[place] ? t->delay_ns : 0;
+	bool has_noise = time == PROFILE_OWN && is_noisy(t->o, place);
 	struct outlier_set few;
 	double chance, least;
 	size_t count;
@@ -318,13 +363,13 @@ static bool test_place(struct time_search *t, uint32_t place, enum profile_time 
 	if (!is_worth_it(t, time))
 		return false;
 	sort_samples(t, time, false);
-	chance = gap_chance(t, time, noise, &count);
+	chance = gap_chance(t, time, has_noise, &count);
 	if (!count || chance > CHANCE)
 		return false;
 	few = set_of(t, count);
 	if (time == PROFILE_OWN && begins_take_longer(t->o, &few)) {
 		sort_samples(t, time, true);
-		chance = gap_chance(t, time, noise, &count);
+		chance = gap_chance(t, time, has_noise, &count);
 		if (!count || chance > CHANCE)
 			return false;
 		few = set_of(t, count);
@@ -408,7 +453,8 @@ static void know_allowance(struct time_search *t)
 		t->room[i] = (double)o->cells->delay_ns[i];
 	}
 	/* Also what the threads waited when nobody was served: it shows how busy the machine is. */
-	t->delay_ns = max_of(quantile(t->room, slots), quantile(o->cells->delays.items, o->cells->delays.count));
+	t->noise = outlier_noise_of(o->cells->delays.items, o->cells->delays.count, t->tail);
+	t->delay_ns = max_of(quantile(t->room, slots), t->noise.large_ns);
 }
 
 /* Time per place, excesses, and the number of places where sessions differ at all. */
@@ -447,7 +493,7 @@ static void know_places(struct time_search *t)
 		sort_samples(t, time, false);
 		seen = gap * max_of(t->count > 2 ? t->samples[2].excess : 0, COUNTS * floor_of(time));
 		*(time == PROFILE_OWN ? &t->o->seen_own_ns : &t->o->seen_client_ns) =
-			max_of(max_of(seen, floor_of(time)), time == PROFILE_STALL ? t->o->seen_client_ns : 0.0);
+			max_of(max_of(seen, least_of(t, time)), time == PROFILE_STALL ? t->o->seen_client_ns : 0.0);
 	}
 }
 
@@ -500,8 +546,8 @@ static uint32_t follow(const struct outliers *o, uint32_t place, const double *d
 }
 
 /*
- * Inwards to the place that has the time. The sessions are those that stand out there, too; if they do not, because
- * another process may have been slow, nobody is named.
+ * Inwards to the place that has the time. The sessions are those that also stand out there; if they do not, because
+ * another process may have been slow, no function is named.
  */
 static bool lead_inwards(struct time_search *t, struct outlier_mark *mark)
 {

@@ -3,6 +3,9 @@
 
 #include "flow/trace/digest.h"
 
+/* Sessions among which a thread's delay is shared. */
+#define TOUCHED_MAX 4096
+
 /* --- one walk over the trace --- */
 
 struct timed_frame {
@@ -70,6 +73,7 @@ struct profiler {
 	struct profile_cells *cells;             /* instead of figures; NULL: not requested */
 	uint32_t *last_cell;                     /* by place: cell of the last session there, plus 1 */
 	uint32_t index;                          /* of the open segment's session in the list, DEMUX_NONE */
+	SPILL(uint32_t) dispatchers;             /* by function: place; 0: none so far */
 	const uint32_t *fn_of;    /* with cells: the profile's function for each of the trace; NULL: the same */
 	const uint64_t *since_ns; /* with cells: profile_view */
 	uint64_t now;             /* ticks, end of the current call */
@@ -92,7 +96,7 @@ static struct profile_cell *cell_at(struct profiler *p, uint32_t place, uint32_t
 	uint32_t at = p->last_cell[place];
 
 	if (!at || cells->list.items[at - 1].slot != slot) {
-		spill_push(&cells->list, (struct profile_cell){.place = place, .slot = slot});
+		spill_push(&cells->list, (struct profile_cell){.place = place, .slot = (uint16_t)slot});
 		spill_trim_at(cells->list.count);
 		at = p->last_cell[place] = (uint32_t)cells->list.count;
 	}
@@ -262,6 +266,25 @@ static inline __attribute__((always_inline)) uint32_t place_of(struct profiler *
 	return place;
 }
 
+/*
+ * Threads do the same work from different beginnings: main in one, a thread's function in others. Where sessions are
+ * compared, a dispatcher is one place, and what it calls is the same in all of them.
+ */
+static uint32_t dispatcher_place(struct profiler *p, uint32_t fn)
+{
+	uint32_t known = p->fn_of ? p->fn_of[fn] : fn, place;
+
+	if (p->dispatchers.count <= known)
+		spill_fill(&p->dispatchers, (size_t)known + 1);
+	place = p->dispatchers.items[known];
+	if (!place || !p->examines) {
+		place = place_of(p, fn);
+		p->dispatchers.items[known] = place;
+		p->profile->places.items[place].is_dispatcher = true;
+	}
+	return place;
+}
+
 static inline __attribute__((always_inline)) void enter(void *context, const struct walk *walk, uint32_t fn,
 							uint64_t ticks)
 {
@@ -269,9 +292,7 @@ static inline __attribute__((always_inline)) void enter(void *context, const str
 	struct timed_frame frame = {};
 
 	(void)ticks;
-	frame.place = place_of(p, fn);
-	if (walk->root == SIZE_MAX)
-		p->profile->places.items[frame.place].is_dispatcher = true;
+	frame.place = unlikely(walk->root == SIZE_MAX) ? dispatcher_place(p, fn) : place_of(p, fn);
 	vec_push(&p->frames, frame);
 }
 
@@ -345,6 +366,12 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 	}
 	*segment = (struct turn_segment){};
 	p->pending = (struct turn_wait){};
+	/* A delay that comes now is of the last ones. */
+	if (p->touched.count == TOUCHED_MAX) {
+		p->touched.count /= 2;
+		memmove(p->touched.items, p->touched.items + p->touched.count,
+			p->touched.count * sizeof(*p->touched.items));
+	}
 	if (p->cells)
 		vec_push(&p->touched, (struct touched){index, segment_ticks(p, walk, ticks)});
 	p->client_ticks = p->segment_calls = p->held_delay_ns = p->delay_client_ticks = 0;
@@ -482,9 +509,12 @@ static void note_operation(struct profiler *p, const struct walk *walk, const st
 
 	if (index == DEMUX_NONE || !p->frames.count)
 		return;
-	p->cells->is_client[place_now(p)] = true;
+	/* Who only accepts, or registers for polling, hands over: others serve. */
+	p->cells->is_client[place_now(p)] |= op->op != FLOW_OP_ACCEPT && op->op != FLOW_OP_WATCH;
 	p->cells->is_upstream[place_now(p)] |= !is_own_client(p, walk, op);
-	if (slot != DEMUX_NONE && op->op == FLOW_OP_READ && is_own_client(p, walk, op))
+	if (slot != DEMUX_NONE && !is_own_client(p, walk, op))
+		cell_at(p, place_now(p), slot)->has_others = true;
+	else if (slot != DEMUX_NONE && op->op == FLOW_OP_READ)
 		p->cells->reads[slot]++;
 }
 
@@ -500,6 +530,8 @@ static void examine(struct profiler *p, const struct walk *walk, const struct fl
 			see_outside(p, walk, op);
 	} else if (op->op == FLOW_OP_ACCEPT) {
 		leave_out(p, walk, op);
+		/* A connection arrived: the wait is over. */
+		p->pending = (struct turn_wait){};
 	} else if (op->op == FLOW_OP_WAIT) {
 		see_wait(p, op);
 	} else if (walk->op_session != DEMUX_NONE && walk->op_session == walk->session) {
@@ -543,7 +575,9 @@ static void delay(void *context, const struct walk *walk, const struct flow_even
 	if (!p->cells)
 		return;
 	p->cells->has_delays = true;
-	vec_push(&p->cells->delays, (double)event->value);
+	/* The first of a thread is that of its beginning. */
+	if (p->delay_ticks)
+		vec_push(&p->cells->delays, (double)event->value);
 	open = is_inside ? segment_ticks(p, walk, event->ticks) : 0;
 	all = open;
 	vec_each(&p->touched, t)
@@ -675,6 +709,7 @@ static void profiler_done(struct profiler *p)
 		free(p->hot[i]);
 	free(p->last_cell);
 	spill_done(&p->bit_of);
+	spill_done(&p->dispatchers);
 }
 
 static struct profile *build(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group,

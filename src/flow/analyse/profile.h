@@ -87,7 +87,8 @@ void profile_merge(struct profile *profile, const struct profile *other, const u
 /* One session at one place. */
 struct profile_cell {
 	uint32_t place;
-	uint32_t slot;
+	uint16_t slot;
+	bool has_others; /* operations on other sockets than the client's */
 	uint64_t calls;
 	uint64_t ticks[PROFILE_TIMES]; /* without callees */
 };

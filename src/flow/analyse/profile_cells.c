@@ -107,6 +107,7 @@ static void join_cells(struct profile_cells *cells)
 	for (size_t i = 0; i < cells->list.count; i++) {
 		if (kept && items[kept - 1].place == items[i].place && items[kept - 1].slot == items[i].slot) {
 			items[kept - 1].calls += items[i].calls;
+			items[kept - 1].has_others |= items[i].has_others;
 			for (unsigned k = 0; k < PROFILE_TIMES; k++)
 				items[kept - 1].ticks[k] += items[i].ticks[k];
 		} else {

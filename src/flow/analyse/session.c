@@ -42,6 +42,8 @@ RECORD_TYPE(flow_session_type, "flow_session", struct flow_session, session_fiel
 
 /* Longest chain of threads that pass work on. */
 #define HANDS_MAX 8
+/* Operations on outgoing connections that one call is remembered for. */
+#define TIES_MAX 64
 
 /* --- building, one walk over the trace --- */
 
@@ -66,6 +68,7 @@ struct builder {
 	VEC(uint32_t) free;           /* unused entries of these */
 	SPILL(uint32_t) strand_of;    /* of the current thread, by number: index in open; 0: none */
 	SPILL(uint32_t) request_of;   /* by socket: session of its last request, plus 1 */
+	SPILL(uint64_t) op_ticks;     /* by number: last operation on its socket */
 };
 
 static struct flow_row *session_at(struct builder *b, uint32_t id)
@@ -232,6 +235,17 @@ static bool is_own_socket(const struct walk *walk, const struct flow_operation *
 	return own == DEMUX_NONE || own == demux_socket_find(walk->demux, op->socket);
 }
 
+/* Several processes may have it open, and are read one by one: the last operation decides. */
+static void see_close(struct builder *b, uint32_t id, const struct flow_operation *op)
+{
+	if (b->op_ticks.count <= id)
+		spill_fill(&b->op_ticks, (size_t)id + 1);
+	if (op->end_ticks < b->op_ticks.items[id])
+		return;
+	b->op_ticks.items[id] = op->end_ticks;
+	b->met.items[id].is_closed = op->op == FLOW_OP_CLOSE;
+}
+
 static void operation(void *context, const struct walk *walk, const struct flow_operation *op)
 {
 	struct builder *b = context;
@@ -246,12 +260,13 @@ static void operation(void *context, const struct walk *walk, const struct flow_
 		session->start_ticks = min_of(session->start_ticks, op->start_ticks);
 	else
 		session->start_ticks = min_of(session->start_ticks, op->end_ticks);
+	if (is_own_socket(walk, op))
+		see_close(b, walk->op_session, op);
 	session->end_ticks = max_of(session->end_ticks, op->end_ticks);
 	if (demux_is_data(op) && is_own_socket(walk, op))
 		*(op->op == FLOW_OP_READ ? &session->rx_bytes : &session->tx_bytes) += (uint64_t)op->result;
 	session->errors +=
 		op->result < 0 && op->result != -EAGAIN && op->result != -EINTR && op->result != -EINPROGRESS;
-	session->is_closed |= op->op == FLOW_OP_CLOSE && is_own_socket(walk, op);
 	if (session->thread == DEMUX_NONE)
 		session->thread = (uint32_t)walk->thread;
 }
@@ -319,6 +334,63 @@ static void learn_pushes(struct demux *demux)
 
 	for (unsigned hands = 0; goes_on && hands < HANDS_MAX; hands++)
 		goes_on = learn_pushes_once(demux);
+}
+
+/* --- connections opened by calls that serve no client: learned first, from later calls that serve both --- */
+
+struct tie_learner {
+	struct demux *demux;
+	uint32_t client; /* of the open segment; DEMUX_NONE */
+	VEC(uint32_t) made;
+};
+
+static void tie_enter(void *context, const struct walk *walk, uint32_t fn, uint64_t ticks)
+{
+	struct tie_learner *l = context;
+
+	(void)fn;
+	(void)ticks;
+	if (walk->root != SIZE_MAX && walk_at_root(walk)) {
+		l->client = DEMUX_NONE;
+		l->made.count = 0;
+	}
+}
+
+static void tie_leave(void *context, const struct walk *walk, uint64_t ticks)
+{
+	struct tie_learner *l = context;
+
+	if (walk->root == SIZE_MAX || !walk_at_root(walk) || l->client == DEMUX_NONE)
+		return;
+	vec_each(&l->made, made)
+		spill_push(&l->demux->ties, (struct demux_tie){ticks, *made, l->client});
+}
+
+static void tie_operation(void *context, const struct walk *walk, const struct flow_operation *op)
+{
+	struct tie_learner *l = context;
+	uint32_t index = walk->root == SIZE_MAX ? DEMUX_NONE : demux_socket_find(walk->demux, op->socket);
+
+	if (index == DEMUX_NONE)
+		return;
+	if (walk->demux->sockets.items[index].role == DEMUX_SERVED)
+		l->client = l->client == DEMUX_NONE ? index : l->client;
+	else if (walk->demux->sockets.items[index].role == DEMUX_MADE && l->made.count < TIES_MAX)
+		vec_push(&l->made, index);
+}
+
+static const struct walk_visitor tie_visitor = {.enter = tie_enter, .leave = tie_leave, .operation = tie_operation};
+
+static void learn_ties(struct demux *demux)
+{
+	struct tie_learner l = {.demux = demux, .client = DEMUX_NONE};
+	_cleanup_walk_ struct walk walk = {};
+
+	walk_init(&walk, demux);
+	for (size_t i = 0; i < demux->trace->thread_count; i++)
+		walk_thread(&walk, &tie_visitor, &l, i);
+	vec_done(&l.made);
+	demux_ties_sort(demux);
 }
 
 /* --- properties and order of sessions --- */
@@ -579,6 +651,7 @@ static void builder_done(struct builder *b)
 	vec_done(&b->open);
 	vec_done(&b->free);
 	spill_done(&b->request_of);
+	spill_done(&b->op_ticks);
 	spill_done(&b->strand_of);
 }
 
@@ -618,6 +691,8 @@ int flow_sessions_new(const struct flow_trace *trace, const struct demux_options
 		return r;
 	if (s->demux->has_values)
 		learn_pushes(s->demux);
+	if (s->demux->has_strays && s->demux->by <= DEMUX_REQUEST)
+		learn_ties(s->demux);
 	if (!build_all(s)) {
 		demux_learn_all(s->demux);
 		(void)build_all(s);

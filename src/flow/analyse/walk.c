@@ -61,12 +61,21 @@ static void leave_all(struct walk *walk, const struct walk_visitor *visitor, voi
 	walk->is_cut = false;
 }
 
+/* A call that has not returned lasts to the end of its process, or of the recording. */
+static uint64_t open_until(const struct walk *walk, const struct flow_thread *thread)
+{
+	uint64_t end = walk->trace->last_ticks;
+
+	vec_each(&walk->demux->exits, process)
+		if (process->pid == thread->pid && process->ticks >= thread->start_ticks)
+			end = min_of(end, process->ticks);
+	return max_of(thread->end_ticks, end);
+}
+
 void walk_end_thread(struct walk *walk, const struct walk_visitor *visitor, void *context)
 {
 	const struct flow_thread *thread = &walk->trace->threads[walk->thread];
-	/* A call that has not returned lasts to the end of the recording, if its thread does. */
-	uint64_t end = walk->frames.count && !walk->has_ended ? max_of(thread->end_ticks, walk->trace->last_ticks)
-							      : thread->end_ticks;
+	uint64_t end = walk->frames.count && !walk->has_ended ? open_until(walk, thread) : thread->end_ticks;
 
 	leave_all(walk, visitor, context, end);
 	if (visitor->end)
@@ -207,15 +216,22 @@ static void cut_segment(struct walk *walk, const struct walk_visitor *visitor, v
 }
 
 /* An outgoing connection belongs to the client for whom it was opened, or last written to: it may be from a pool. */
-static void adopt(struct walk *walk, uint32_t index)
+static void adopt(struct walk *walk, uint32_t index, uint64_t ticks)
 {
 	struct demux_socket *s = &walk->demux->sockets.items[index];
 	uint32_t session = walk->root != SIZE_MAX ? walk->session
 			   : walk->frames.count   ? walk->frames.items[walk->frames.count - 1].session
 						  : DEMUX_NONE;
 
-	if (s->role == DEMUX_MADE && session != DEMUX_NONE && walk->demux->sessions.items[session].socket != DEMUX_NONE)
+	if (s->role != DEMUX_MADE)
+		return;
+	if (session != DEMUX_NONE && walk->demux->sessions.items[session].socket != DEMUX_NONE) {
 		s->owner = walk->demux->sessions.items[session].socket;
+	} else if (session == DEMUX_NONE && walk->demux->ties.count) {
+		uint32_t client = demux_tie_find(walk->demux, index, ticks);
+
+		s->owner = client != DEMUX_NONE ? client : s->owner;
+	}
 }
 
 /* The part of a segment before it served the session belongs to none. */
@@ -240,7 +256,7 @@ static uint32_t operation_session(struct walk *walk, uint32_t index, const struc
 	const struct demux_socket *s;
 
 	if (operation->op == FLOW_OP_CONNECT || operation->op == FLOW_OP_WRITE)
-		adopt(walk, index);
+		adopt(walk, index, operation->start_ticks);
 	s = &walk->demux->sockets.items[index];
 	if (s->role == DEMUX_SERVED) {
 		walk->is_request = is_request_begin(walk, index, operation);
@@ -282,6 +298,9 @@ static void attribute(struct walk *walk, const struct walk_visitor *visitor, voi
 	}
 	if (walk->session == DEMUX_NONE && operation->op == FLOW_OP_ACCEPT && operation->result >= 0)
 		begin_at_arrival(walk, operation->end_ticks);
+	/* What is only registered for polling is not served yet: the call may wait for all of them. */
+	if (walk->session == DEMUX_NONE && operation->op == FLOW_OP_WATCH)
+		return;
 	if (walk->is_request && walk->has_data && walk->session != walk->op_session)
 		cut_segment(walk, visitor, context, operation);
 	else if (walk->session == DEMUX_NONE || (walk->is_request && !walk->has_data))

@@ -5,7 +5,7 @@
 
 #include "view/format.h"
 
-/* Default limit on life lines of both programs. */
+/* Default limit on lifelines of both programs. */
 #define LINES_MAX 20
 
 /* Calls with a smaller share of the session are folded, unless a depth is given. */
@@ -15,16 +15,16 @@
 struct step {
 	uint64_t ns;
 	size_t first, count; /* items */
-	uint32_t line;       /* life line after it; CALL_NONE: in no call */
+	uint32_t line;       /* lifeline after it; CALL_NONE: in no call */
 };
 
 /* A session drawn on its own, step by step. */
 struct side {
 	struct sequence drawn;
-	uint32_t offset; /* of its life lines in the diagram */
+	uint32_t offset; /* of its lifelines in the diagram */
 	VEC(struct step) steps;
 	size_t at;     /* next step */
-	uint32_t line; /* current life line */
+	uint32_t line; /* current lifeline */
 	bool is_server;
 };
 
@@ -33,7 +33,7 @@ struct message {
 	uint64_t sent_ns, read_ns;
 	bool to_server;
 	uint64_t bytes;
-	uint32_t from; /* sending life line, once known */
+	uint32_t from; /* sending lifeline, once known */
 	bool is_sent;
 };
 
@@ -133,7 +133,7 @@ static void add_side(struct picture *p, const struct session_diagram_options *op
 	call_list_free(list);
 }
 
-/* --- both on one time line --- */
+/* --- both on one timeline --- */
 
 static struct sequence_item *add_copy(struct picture *p, const struct side *side, const struct sequence_item *item)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A proxy session and the server's work for it, as one sequence diagram on one time line. */
+/* A proxy session and the server's work for it, as one sequence diagram on one timeline. */
 #pragma once
 
 #include "flow/analyse/align.h"

@@ -13,7 +13,7 @@
 
 const char *const session_diagram_line_names[] = {"functions", "modules", "threads", NULL};
 
-/* Origin of a passed value: the life line of the pushing call. */
+/* Origin of a passed value: the lifeline of the pushing call. */
 struct handed {
 	uint64_t value;
 	uint32_t line;
@@ -23,10 +23,10 @@ struct draw {
 	const struct call_list *list;
 	const struct session_diagram_options *options;
 	struct sequence *out;
-	struct map lines; /* text -> life line */
+	struct map lines; /* text -> lifeline */
 	uint64_t depth;   /* drawn depth */
 	uint64_t start_ticks;
-	bool with_threads;    /* several threads: names go into the life lines */
+	bool with_threads;    /* several threads: names go into the lifelines */
 	bool with_tids;       /* the names are ambiguous */
 	bool *is_wanted;      /* by call: on the call path to the subject, or called there; NULL: all */
 	struct forest forest; /* for folding rows */

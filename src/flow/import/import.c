@@ -2,16 +2,16 @@
 #include "flow/import/import.h"
 
 #include <errno.h>
-#include <fcntl.h>
 
 #include "base/buf.h"
+#include "base/input_file.h"
 #include "flow/trace/trace_text.h"
 
 #define HEAD_BYTES 4096
 
 static size_t read_head(const char *path, char *head)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = input_file_open(path);
 	ssize_t n = fd < 0 ? 0 : pread(fd, head, HEAD_BYTES, 0);
 
 	return n > 0 ? (size_t)n : 0;

@@ -2,11 +2,12 @@
 #include "flow/import/import_map.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+
+#include "base/input_file.h"
 
 #define THREADS_MAX   65536
 #define FUNCTIONS_MAX ((size_t)1 << 20)
@@ -82,14 +83,16 @@ void import_note(struct import_result *result, const char *format, ...)
 
 int import_file_open(const char *path, struct import_file *ret_file, struct why *why)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = input_file_open(path);
 	struct stat st;
 	void *data;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
+		return why_set(why, fd, "%s: %s", path, input_file_error(fd));
+	if (fstat(fd, &st) < 0)
 		return why_set(why, -errno, "%s: %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode) || !st.st_size)
-		return why_set(why, -EBADMSG, "%s: not a regular file, or empty", path);
+	if (!st.st_size)
+		return why_set(why, -EBADMSG, "%s: empty file", path);
 	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED)
 		return why_set(why, -errno, "%s: %s", path, strerror(errno));

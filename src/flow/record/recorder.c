@@ -202,7 +202,7 @@ static uint32_t gather_bytes(const struct recorder_options *options, uint64_t bu
 static int make_live(const char *path, const struct recorder_options *options, enum flow_clock *ret_clock,
 		     struct why *why)
 {
-	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	uint64_t slots = options->threads ? options->threads : SLOTS_DEFAULT;
 	uint64_t buffer = options->buffer_bytes ? options->buffer_bytes : BUFFER_DEFAULT;
 	uint32_t header = (uint32_t)((sizeof(struct flow_live) + slots * sizeof(uint32_t) + 4095) & ~UINT64_C(4095));
@@ -241,7 +241,7 @@ static int make_live(const char *path, const struct recorder_options *options, e
 int recorder_begin(const char *path, const struct recorder_options *options, struct why *why)
 {
 	_cleanup_free_ char *live_path = xasprintf("%s%s", path, FLOW_LIVE_SUFFIX);
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	enum flow_clock clock = FLOW_CLOCK_NS;
 	int r;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long a thread was ready to run and had no CPU: the kernel's own figure, read at socket operations and at most
+ * Scheduling delay of a thread: the kernel's own figure, read at socket operations and at most
  * once a millisecond. Without it, a busy machine looks like a slow program. A sandboxed thread is left alone, since
  * opening a file might kill it.
  */

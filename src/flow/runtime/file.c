@@ -147,7 +147,7 @@ void trace_file_seal(struct flow_chunk *chunk)
 bool trace_file_append(const struct flow_chunk *chunks, size_t bytes)
 {
 	ssize_t done;
-	int e = sealed ? 0 : check_room(chunks, bytes);
+	int e = live_is_gone ? EBADF : sealed ? 0 : check_room(chunks, bytes);
 
 	if (e) {
 		live->last_error = (uint32_t)e;

@@ -15,7 +15,7 @@
 struct flow_live *live;
 bool use_counter;
 
-static struct flow_live *map_live(void)
+static struct flow_live *map_live(size_t *ret_bytes)
 {
 	struct flow_live *map;
 	struct stat st;
@@ -30,8 +30,10 @@ static struct flow_live *map_live(void)
 	    map->slot_bytes > FLOW_SLOT_PAYLOAD + 4096 &&
 	    map->gather_bytes < map->slot_bytes - FLOW_SLOT_PAYLOAD - 4096 &&
 	    map->header_bytes >= sizeof(*map) + map->slot_count * sizeof(map->states[0]) &&
-	    map->header_bytes + (uint64_t)map->slot_bytes * map->slot_count <= (uint64_t)st.st_size)
+	    map->header_bytes + (uint64_t)map->slot_bytes * map->slot_count <= (uint64_t)st.st_size) {
+		*ret_bytes = (size_t)st.st_size;
 		return map;
+	}
 	munmap(map, (size_t)st.st_size);
 	return NULL;
 }
@@ -40,14 +42,16 @@ static void begin(void)
 {
 	const char *path = getenv(FLOW_LIVE_ENV);
 	struct flow_live *map;
+	size_t bytes;
 
 	if (!path || path[0] != '/' || !own_files_open(path))
 		return;
-	map = map_live();
+	map = map_live(&bytes);
 	if (!map)
 		return;
 	use_counter = map->clock == FLOW_CLOCK_COUNTER;
 	live = map;
+	live_guard(bytes);
 	sockets_begin();
 	modules_update();
 	slots_begin();

@@ -35,6 +35,9 @@
 
 extern struct flow_live *live; /* NULL: not recording */
 extern bool use_counter;
+/* TRACE.live was truncated: recording is over, see guard.c. */
+extern bool live_is_gone;
+void live_guard(size_t bytes);
 /* Strict seccomp: the thread may only read and write; reading the clock or any other system call would kill it. */
 extern __thread bool sealed __attribute__((tls_model("initial-exec")));
 extern __thread struct flow_slot *current __attribute__((tls_model("initial-exec")));

@@ -234,7 +234,7 @@ void slot_turn_over(struct flow_slot *t)
 		put_returns(t);
 	events = (uint64_t)(t->at - t->base) - t->extra;
 	/* No handler may longjmp away in between: the chunk would be written twice. */
-	blocked = sealed ? 0 : sys_block_signals(~UINT64_C(0));
+	blocked = sealed ? 0 : sys_block_signals(ALL_SIGNALS);
 	if (write_chunk(t)) {
 		flow_slot_chunk(t)->seq++;
 	} else {
@@ -251,7 +251,7 @@ void slot_turn_over(struct flow_slot *t)
 /* Writes the collected chunks; no handler may longjmp away in between. */
 static void flush(struct flow_slot *t)
 {
-	uint64_t blocked = sealed ? 0 : sys_block_signals(~UINT64_C(0));
+	uint64_t blocked = sealed ? 0 : sys_block_signals(ALL_SIGNALS);
 
 	(void)gather_flush(t);
 	if (!sealed)
@@ -596,11 +596,14 @@ void slots_begin(void)
 	slot_leave(t);
 }
 
-/* Regular end of the process. Other threads may still run: the recorder collects their slots. */
+/* End of the process, by exit or _exit. Other threads may still run: the recorder collects their slots. */
 void slots_end(void)
 {
 	struct flow_slot *t = current;
 
+	/* The child of a vfork has its parent's memory. */
+	if (getpid() != own_pid)
+		return;
 	if (t)
 		delay_look(t, now_ticks(), FLOW_DELAY_RUNNING);
 	if (!t || !slot_enter(t))

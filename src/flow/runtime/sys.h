@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -43,6 +44,9 @@ static inline int sys_thread_name(char *to)
 {
 	return (int)syscall(SYS_prctl, PR_GET_NAME, to);
 }
+
+/* All but SIGBUS, which must reach guard.c whatever the thread is doing. */
+#define ALL_SIGNALS (~(UINT64_C(1) << (SIGBUS - 1)))
 
 /* Returns the previous mask: the kernel's set has 64 signals. */
 static inline uint64_t sys_block_signals(uint64_t set)

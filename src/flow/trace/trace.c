@@ -3,11 +3,11 @@
 #include "flow/trace/trace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/input_file.h"
 #include "base/map.h"
 #include "base/parse.h"
 #include "base/text.h"
@@ -52,14 +52,17 @@ static bool chunk_at(const struct flow_trace_file *file, size_t at, struct flow_
 	return after == file->size || read_header(file, after, &next) || checksum_fits(file, at, ret_header);
 }
 
-/* Start of the next chunk with a valid checksum; the file size: none. */
-static size_t find_chunk(const struct flow_trace_file *file, size_t at)
+/* Largest damage at the start of a trace. */
+#define START_MAX ((size_t)16 << 20)
+
+/* Start of the next chunk before `end` with a valid checksum; the file size: none. */
+static size_t find_chunk(const struct flow_trace_file *file, size_t at, size_t end)
 {
 	static const uint32_t magic = FLOW_MAGIC;
 	struct flow_chunk header;
 
-	while (at < file->size) {
-		const uint8_t *found = memmem(file->data + at, file->size - at, &magic, sizeof(magic));
+	while (at < end) {
+		const uint8_t *found = memmem(file->data + at, end - at, &magic, sizeof(magic));
 
 		if (!found)
 			break;
@@ -240,7 +243,7 @@ static int scan(struct flow_trace_file *file)
 		}
 
 		if (!chunk_at(file, at, &header)) {
-			size_t next = find_chunk(file, at + 1);
+			size_t next = find_chunk(file, at + 1, file->size);
 
 			file->trace.damaged_bytes += next - at;
 			file->ended = false;
@@ -316,8 +319,9 @@ static int open_file(struct flow_trace_file *file, struct flow_trace **ret_trace
 	struct flow_chunk header;
 	int r;
 
-	/* A trace without its start is still readable, but some chunk must exist. */
-	if (file->size < sizeof(header) || (!chunk_at(file, 0, &header) && find_chunk(file, 0) == file->size))
+	/* A trace without its start is still readable, but a chunk must follow soon: any file may be given here. */
+	if (file->size < sizeof(header) ||
+	    (!chunk_at(file, 0, &header) && find_chunk(file, 0, min_of(file->size, START_MAX)) == file->size))
 		return why_set(why, -EBADMSG, "not a function trace (create one with nest flow record)");
 	file->trace.bytes = file->size;
 	file->thread_index = MAP_INIT(sizeof(uint32_t), sizeof(size_t), THREADS_MAX);
@@ -373,13 +377,13 @@ int flow_trace_open_memory(const void *data, size_t size, struct flow_trace **re
 
 static int map_file(struct flow_trace_file *file, const char *path, struct why *why)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = input_file_open(path);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
+		return why_set(why, fd, "%s: %s", path, input_file_error(fd));
+	if (fstat(fd, &st) < 0)
 		return why_set(why, -errno, "%s: %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return why_set(why, -EBADMSG, "%s: not a regular file", path);
 	if (!st.st_size)
 		return why_set(why, -EBADMSG, "%s: empty file", path);
 	file->size = (size_t)st.st_size;

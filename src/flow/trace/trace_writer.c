@@ -2,10 +2,10 @@
 #include "flow/trace/trace_writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/new_file.h"
 #include "base/vec.h"
 #include "flow/trace/checksum.h"
 
@@ -22,7 +22,7 @@ struct pending {
 };
 
 struct trace_writer {
-	int fd;
+	struct new_file file;
 	int error; /* the first one */
 	struct trace_writer_options options;
 	struct buf properties;
@@ -38,12 +38,13 @@ int trace_writer_open(const char *path, const struct trace_writer_options *optio
 		      struct why *why)
 {
 	struct trace_writer *writer;
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct new_file file;
+	int r = new_file_open(&file, path);
 
-	if (fd < 0)
-		return why_set(why, -errno, "%s: %s", path, strerror(errno));
+	if (r < 0)
+		return why_set(why, r, "%s: %s", path, new_file_error(r));
 	writer = xzalloc(sizeof(*writer));
-	writer->fd = fd;
+	writer->file = file;
 	writer->options = *options;
 	if (!writer->options.ticks_per_second)
 		writer->options.ticks_per_second = NSEC_PER_SEC;
@@ -58,7 +59,7 @@ int trace_writer_open(const char *path, const struct trace_writer_options *optio
 static void write_all(struct trace_writer *writer, const void *data, size_t n)
 {
 	while (n && !writer->error) {
-		ssize_t done = write(writer->fd, data, n);
+		ssize_t done = write(writer->file.fd, data, n);
 
 		if (done < 0 && errno == EINTR)
 			continue;
@@ -457,7 +458,7 @@ void trace_writer_wait(struct trace_writer *writer, uint32_t thread, const struc
 int trace_writer_close(struct trace_writer *writer)
 {
 	struct flow_chunk end = {.kind = FLOW_CHUNK_END};
-	int r;
+	int r, closed;
 
 	write_meta(writer);
 	vec_each(&writer->threads, t) {
@@ -467,12 +468,11 @@ int trace_writer_close(struct trace_writer *writer)
 		free(t->words);
 	}
 	write_chunk(writer, &end, "");
-	r = writer->error;
-	if (close(writer->fd) < 0 && !r)
-		r = -errno;
+	r = writer->error ?: new_file_publish(&writer->file);
+	closed = new_file_done(&writer->file);
 	vec_done(&writer->threads);
 	buf_done(&writer->properties);
 	buf_done(&writer->meta);
 	free(writer);
-	return r;
+	return r < 0 ? r : closed;
 }

@@ -17,16 +17,16 @@
 #include "path/journey/journey.h"
 
 struct journey_source_options {
-	const char *where;  /* in the language of --where, over the fields of journey_event_shape; NULL: all */
-	bool rx, tx;        /* directions; none: both */
-	bool by_tree;       /* only processes that journey_source_follow names, and those that they start */
-	const char *cgroup; /* only this control group and those in it: its directory; NULL: all */
-	bool returns;       /* the stage between copied data and the end of the system call */
-	uint32_t sample;    /* follow one flow in N, with all of its packets; 0 or 1: every flow */
-	uint32_t least;     /* where max_cpu has made that fewer: as many as this again, once it costs little */
-	uint8_t set;        /* of hooks, enum event_set: less than all see less than all */
-	double max_cpu;     /* share of one processor that this may cost before fewer flows are followed; 0: no limit */
-	uint64_t buffer_bytes;                    /* 0: the default */
+	const char *where;     /* in the language of --where, over the fields of journey_event_shape; NULL: all */
+	bool rx, tx;           /* directions; none: both */
+	bool by_tree;          /* only processes that journey_source_follow names, and those that they start */
+	const char *cgroup;    /* only this control group and those in it: its directory; NULL: all */
+	bool returns;          /* the stage between copied data and the end of the system call */
+	uint32_t sample;       /* follow one flow in N, with all of its packets; 0 or 1: every flow */
+	uint32_t least;        /* where max_cpu has made that fewer: as many as this again, once it costs little */
+	uint8_t set;           /* of hooks, enum event_set: less than all see less than all */
+	double max_cpu;        /* share of one CPU that this may cost before fewer flows are followed; 0: no limit */
+	uint64_t buffer_bytes; /* 0: the default */
 	void (*late_refused)(const char *reason); /* of live_options */
 };
 

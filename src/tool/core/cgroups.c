@@ -44,33 +44,74 @@ void cgroups_done(struct cgroups *cgroups)
 	closep(&cgroups->mount_fd);
 }
 
-static void look_up(int mount_fd, uint64_t id, struct cgroup_known *known)
+static void set_path(struct cgroup_known *known, const char *path)
+{
+	struct cgroup_names names;
+
+	known->path = xstrdup(*path ? path : "/");
+	cgroup_path_names(known->path, &names);
+	if (names.container[0])
+		known->container = xstrdup(names.container);
+}
+
+/* -EPERM without CAP_DAC_READ_SEARCH. */
+static int look_up(int mount_fd, uint64_t id, struct cgroup_known *known)
 {
 	union {
 		struct file_handle handle;
 		char room[sizeof(struct file_handle) + sizeof(id)];
 	} by = {.handle = {.handle_bytes = sizeof(id), .handle_type = FILEID_KERNFS_}};
 	const char *mount = unified_mount();
-	struct cgroup_names names;
 	_cleanup_close_ int fd = -1;
 	char link[64], path[4096];
 	ssize_t n;
 
 	memcpy(by.room + offsetof(struct file_handle, f_handle), &id, sizeof(id));
 	fd = open_by_handle_at(mount_fd, &by.handle, O_PATH | O_CLOEXEC);
-	if (fd < 0 || !mount)
-		return;
+	if (fd < 0)
+		return -errno;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, path, sizeof(path) - 1);
 	if (n < 0)
-		return;
+		return -errno;
 	path[n] = '\0';
-	if (strncmp(path, mount, strlen(mount)) != 0)
-		return;
-	known->path = xstrdup(path[strlen(mount)] ? path + strlen(mount) : "/");
-	cgroup_path_names(known->path, &names);
-	if (names.container[0])
-		known->container = xstrdup(names.container);
+	if (!mount || strncmp(path, mount, strlen(mount)) != 0)
+		return -ENOENT;
+	set_path(known, path + strlen(mount));
+	return 0;
+}
+
+/* The directory below this one whose inode number is the id; true: found. */
+static bool search(int parent_fd, const char *name, struct buf *path, uint64_t id)
+{
+	int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	bool found = false;
+
+	if (fd >= 0 && !directory)
+		(void)close(fd);
+	for (struct dirent *entry; directory && !found && (entry = readdir(directory));) {
+		size_t len = path->len;
+
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		buf_add_format(path, "/%s", entry->d_name);
+		found = entry->d_ino == id || search(dirfd(directory), entry->d_name, path, id);
+		if (!found)
+			buf_truncate(path, len);
+	}
+	if (directory)
+		(void)closedir(directory);
+	return found;
+}
+
+static void search_all(int mount_fd, uint64_t id, struct cgroup_known *known)
+{
+	_cleanup_buf_ struct buf path = BUF_INIT(4096);
+	struct stat root;
+
+	if ((fstat(mount_fd, &root) == 0 && root.st_ino == id) || search(mount_fd, ".", &path, id))
+		set_path(known, buf_text(&path));
 }
 
 const struct cgroup_known *cgroups_find(struct cgroups *cgroups, uint64_t id)
@@ -90,8 +131,8 @@ const struct cgroup_known *cgroups_find(struct cgroups *cgroups, uint64_t id)
 	known = map_put(&cgroups->known, &id, &is_new);
 	if (!known)
 		return NULL;
-	if (is_new && cgroups->mount_fd >= 0)
-		look_up(cgroups->mount_fd, id, known);
+	if (is_new && cgroups->mount_fd >= 0 && look_up(cgroups->mount_fd, id, known) == -EPERM)
+		search_all(cgroups->mount_fd, id, known);
 	return known->path ? known : NULL;
 }
 

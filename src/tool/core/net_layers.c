@@ -113,6 +113,8 @@ static const struct {
 	{"__neigh_*", LAYER_IP},
 
 	/* Qdiscs. */
+	{"tc_*qdisc*", LAYER_QDISC},
+	{"tc_*tclass*", LAYER_QDISC},
 	{"qdisc_*", LAYER_QDISC},
 	{"__qdisc_*", LAYER_QDISC},
 	{"sch_direct_xmit", LAYER_QDISC},
@@ -178,6 +180,7 @@ static const struct {
 	{"dev_queue_xmit*", LAYER_DEVICE},
 	{"__dev_queue_xmit*", LAYER_DEVICE},
 	{"dev_hard_start_xmit", LAYER_DEVICE},
+	{"dev_watchdog", LAYER_DEVICE},
 	{"__dev_forward_skb*", LAYER_DEVICE},
 	{"validate_xmit_*", LAYER_DEVICE},
 	{"netif_*", LAYER_DEVICE},
@@ -208,6 +211,7 @@ static const struct {
 	{"lock_sock_nested", LAYER_SOCKET},
 	{"unix_*", LAYER_SOCKET},
 	{"netlink_*", LAYER_SOCKET},
+	{"rtnetlink_*", LAYER_SOCKET},
 	{"packet_*", LAYER_SOCKET},
 	{"vsock_*", LAYER_SOCKET},
 	{"sk_*", LAYER_SOCKET},

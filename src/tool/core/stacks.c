@@ -25,7 +25,6 @@ void stacks_done(struct stacks *stacks)
 	while (map_next(&stacks->known, &at, &key, &value))
 		value_free_stack(value);
 	map_done(&stacks->known);
-	kernel_symbols_free(stacks->kernel);
 	user_symbols_free(stacks->user);
 }
 
@@ -49,7 +48,8 @@ static struct stack look_up(struct stacks *stacks, uint32_t pid, int32_t id)
 	unsigned count = stacks->read ? stacks->read(stacks->source, id, addresses, FRAMES_MAX) : 0;
 	struct stack stack = {};
 	const char **frames;
-	bool outside = pid != 0;
+	/* Without names nobody knows. */
+	bool outside = pid != 0 || !stacks->kernel;
 
 	if (count == 0)
 		return stack;
@@ -87,8 +87,8 @@ static struct stack find_stack(struct stacks *stacks, uint32_t pid, int32_t id)
 struct stack stacks_kernel(struct stacks *stacks, int32_t id)
 {
 	/* Without symbols, show addresses. */
-	if (id >= 0 && !stacks->kernel && kernel_symbols_load(&stacks->kernel, NULL) < 0)
-		stacks->kernel = NULL;
+	if (id >= 0)
+		stacks->kernel = kernel_symbols_get(NULL);
 	return find_stack(stacks, 0, id);
 }
 

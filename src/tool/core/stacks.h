@@ -9,8 +9,8 @@ struct stacks {
 	/* Reads the addresses of a stack by id, innermost first; NULL: no stacks. */
 	unsigned (*read)(const void *source, int32_t id, uint64_t *addresses, unsigned max);
 	const void *source;
-	struct map known;              /* pid and id -> struct stack */
-	struct kernel_symbols *kernel; /* loaded on first use */
+	struct map known;                    /* pid and id -> struct stack */
+	const struct kernel_symbols *kernel; /* loaded on first use */
 	struct user_symbols *user;
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "event/core/event.h"
 #include "snapshot/core/netns.h"
 #include "tool/core/cgroups.h"
 #include "tool/core/trace_options.h"
@@ -29,7 +30,7 @@ const struct option_spec trace_run_table[] = {
 	OPTION(O, duration_ns, SECONDS, "duration", 'd', "SECONDS", "stop after SECONDS"),
 	OPTION(O, buffer_bytes, SIZE, "buffer", 0, "SIZE", "size of the ring buffer (4MiB)"),
 	OPTION(O, max_loss, TEXT, "max-loss", 0, "N", "exit with 4 if more than N events are lost"),
-	OPTION(O, save, TEXT, "save", 0, "FILE", "also save the events to this recording, for -f"),
+	OPTION(O, save, TEXT, "save", 0, "FILE", "also save the events to this recording, for -f", .file = FILE_WRITE),
 	OPTION_GROUP(O, input, input_option_table),
 	OPTION_GROUP(O, output, output_option_table),
 	OPTION_END,
@@ -156,6 +157,26 @@ static int check_process(const struct trace_options *options, struct why *why)
 	return why_set(why, -ESRCH, "-p: there is no process %" PRIu64, options->pid);
 }
 
+/* A filter that can never match would show zeros for what nobody looked at. */
+static int check_applies(const struct trace_options *options, const struct shape *shape, struct why *why)
+{
+	const struct event *event =
+		shape->count > EVENT_PART_DATA ? event_find(shape->types[EVENT_PART_DATA]->name) : NULL;
+	bool one_netns = options->netns && strcmp(options->netns, "all") != 0 && event && event->of_host;
+	const char *option = options->pid                     ? "-p"
+			     : options->ports.count           ? "-P"
+			     : options->local_ports.count     ? "-L"
+			     : options->remote_ports.count    ? "-D"
+			     : one_netns                      ? "-N"
+			     : options->ipv4 != options->ipv6 ? "-4 or -6"
+							      : NULL;
+
+	if (!event || !(event->of_host || event->of_netns) || !option)
+		return 0;
+	return why_set(why, -EINVAL, "%s does not apply: %s is not of a process or a socket%s", option, event->name,
+		       event->of_host ? ", nor of a namespace" : "");
+}
+
 /* One that is not there sends nothing, unless the command that is run makes it. */
 static int check_interface(const struct trace_options *options, struct why *why)
 {
@@ -171,8 +192,10 @@ static int check_interface(const struct trace_options *options, struct why *why)
 int trace_options_where(const struct trace_options *options, const struct shape *shape, struct buf *where,
 			struct why *why)
 {
-	int r = check_process(options, why);
+	int r = check_applies(options, shape, why);
 
+	if (r == 0)
+		r = check_process(options, why);
 	if (r < 0)
 		return r;
 	if (options->pid && !options->children)

@@ -62,16 +62,10 @@ static const struct option_spec skbdrop_options[] = {
 	OPTION_END,
 };
 
-/* Loaded once, for the life of the process: rows point into it. */
 static const char *place_text(const void *context _unused_, const struct value *value)
 {
-	static struct kernel_symbols *symbols;
-	static bool tried;
-	struct why why = {};
+	const struct kernel_symbols *symbols = kernel_symbols_get(NULL);
 
-	if (!tried && kernel_symbols_load(&symbols, &why) < 0)
-		symbols = NULL;
-	tried = true;
 	return symbols && value->class == VALUE_UINT ? kernel_symbols_find(symbols, value->uint) : NULL;
 }
 

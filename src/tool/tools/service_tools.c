@@ -65,9 +65,9 @@ static const struct tool svclat_tool = {
 	.description =
 		"Time from the last byte of a request to the first byte of the answer, for any protocol in which "
 		"client and server take turns. A service is the peer's address and port where this host is the "
-		"client, its own port where it is the server. OUTCOME tells answered requests from those that "
-		"ended without an answer: closed (by this host), peer-closed, reset, timed-out; their time is "
-		"how long they waited. RTT is the mean of the minimum RTT.",
+		"client, its own port where it is the server. OUTCOME is answered, or how the connection "
+		"ended without an answer: closed (by this host), peer-closed, reset, timed-out; the time is then "
+		"how long the request waited. RTT is the mean of the minimum RTT.",
 	.examples = svclat_examples,
 	.events = {"tcp.exchange"},
 	.columns = svclat_columns,
