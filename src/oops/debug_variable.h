@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which variables registers held, and members of structures, from DWARF. */
+#pragma once
+
+#include "oops/libdw.h"
+#include "oops/oops.h"
+
+/* entry: address of the report's function in the module. */
+void debug_variable_name(struct oops *oops, Dwfl_Module *module, uint64_t entry);
