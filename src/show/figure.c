@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "show/figure.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/clock.h"
+#include "snapshot/core/delta.h"
+
+#define SAMPLES_MAX 14400 /* four hours of seconds */
+
+static int by_order(const void *a, const void *b)
+{
+	const struct figure *x = *(const struct figure *const *)a, *y = *(const struct figure *const *)b;
+
+	return x->order != y->order ? (x->order < y->order ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+void figure_history_init(struct figure_history *history)
+{
+	*history = (struct figure_history){.spacing_ns = NSEC_PER_SEC};
+	registry_each(figure, figure)
+		if (history->count < FIGURES_MAX)
+			history->figures[history->count++] = *figure;
+	qsort(history->figures, history->count, sizeof(*history->figures), by_order);
+	for (unsigned i = 0; i < history->count; i++)
+		history->before[i] = UINT64_MAX;
+}
+
+void figure_history_done(struct figure_history *history)
+{
+	vec_done(&history->times_ns);
+	vec_done(&history->values);
+}
+
+/* Of two values, either of which may be unknown. */
+static double mean_of_two(double a, double b)
+{
+	return isnan(a) ? b : isnan(b) ? a : (a + b) / 2;
+}
+
+static void halve(struct figure_history *history)
+{
+	size_t half = history->times_ns.count / 2;
+
+	for (size_t i = 0; i < half; i++) {
+		const double *pair = history->values.items + 2 * i * history->count;
+
+		history->times_ns.items[i] = history->times_ns.items[2 * i + 1];
+		for (unsigned k = 0; k < history->count; k++)
+			history->values.items[i * history->count + k] = mean_of_two(pair[k], pair[history->count + k]);
+	}
+	history->times_ns.count = half;
+	history->values.count = half * history->count;
+	history->spacing_ns *= 2;
+}
+
+static double figure_now(struct figure_history *history, unsigned index, const struct snapshot *snapshot,
+			 uint64_t span_ns)
+{
+	const struct figure *figure = history->figures[index];
+	uint64_t total;
+	double rate;
+
+	if (figure->value)
+		return figure->value(snapshot);
+	total = figure->total(snapshot);
+	rate = delta_rate(delta_between(history->before[index], total), span_ns);
+	history->before[index] = total;
+	return figure->scale > 0 ? rate * figure->scale : rate;
+}
+
+bool figure_history_add(struct figure_history *history, const struct snapshot *snapshot)
+{
+	uint64_t now_ns = snapshot->begin_boot_ns, span_ns = now_ns - history->boot_ns;
+	bool first = history->boot_ns == 0;
+
+	/* Timers are not exact: a tenth less will do. */
+	if (!first && (now_ns <= history->boot_ns || span_ns < history->spacing_ns - history->spacing_ns / 10))
+		return false;
+	if (history->times_ns.count >= SAMPLES_MAX)
+		halve(history);
+	vec_push(&history->times_ns, snapshot->begin_time_ns);
+	for (unsigned i = 0; i < history->count; i++)
+		vec_push(&history->values, figure_now(history, i, snapshot, first ? 0 : span_ns));
+	history->boot_ns = now_ns;
+	return true;
+}
+
+int figure_history_find(const struct figure_history *history, const char *name)
+{
+	for (unsigned i = 0; i < history->count; i++)
+		if (strcmp(history->figures[i]->name, name) == 0)
+			return (int)i;
+	return -ENOENT;
+}
+
+void figure_history_read(const struct figure_history *history, unsigned index, uint64_t from_ns, uint64_t step_ns,
+			 double *values, size_t count)
+{
+	_cleanup_free_ uint32_t *known = xzalloc((count + 1) * sizeof(*known));
+
+	for (size_t i = 0; i < count; i++)
+		values[i] = 0;
+	for (size_t i = 0; i < history->times_ns.count; i++) {
+		double value = history->values.items[i * history->count + index];
+		uint64_t at_ns = history->times_ns.items[i], slot;
+
+		if (at_ns < from_ns || isnan(value))
+			continue;
+		slot = (at_ns - from_ns) / step_ns;
+		if (slot < count) {
+			values[slot] += value;
+			known[slot]++;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		values[i] = known[i] ? values[i] / known[i] : NAN;
+}
