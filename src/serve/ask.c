@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "serve/ask.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/exit_code.h"
+#include "serve/serve.h"
+
+#define ASKS_MAX   8
+#define OUTPUT_MAX ((size_t)16 << 20)
+#define WIDTH      100
+
+static void ask_free(struct ask *ask)
+{
+	struct serve *serve = ask->serve;
+
+	for (size_t i = 0; i < serve->asks.count; i++)
+		if (serve->asks.items[i] == ask) {
+			serve->asks.items[i] = serve->asks.items[--serve->asks.count];
+			break;
+		}
+	buf_done(&ask->output);
+	free(ask);
+}
+
+static void on_output(void *context, const char *bytes, size_t len)
+{
+	struct ask *ask = context;
+
+	buf_add(&ask->output, bytes, len);
+}
+
+/* The first line of what it says, without the program's name. */
+static void refuse(struct ask *ask, unsigned status)
+{
+	const char *said = nest_process_errors(ask->process), *colon = strstr(said, "nest: ");
+
+	said = colon ? colon + 6 : said;
+	http_refuse(ask->request, status, "%.*s", (int)strcspn(said, "\n"), *said ? said : "the command failed");
+}
+
+static void on_end(void *context, int status)
+{
+	struct ask *ask = context;
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_IO;
+
+	if (code == EXIT_USAGE)
+		refuse(ask, 404);
+	else if (code != EXIT_DONE)
+		refuse(ask, 500);
+	else
+		ask->answer(ask);
+	ask_free(ask);
+}
+
+void ask_start(struct http_request *request, const char *const *words, void (*answer)(struct ask *ask))
+{
+	struct serve *serve = serve_of(request);
+	struct why why = {};
+	struct ask *ask;
+	int r;
+
+	if (serve->asks.count >= ASKS_MAX) {
+		http_refuse(request, 503, "too many commands at once: ask again in a second");
+		return;
+	}
+	ask = xzalloc(sizeof(*ask));
+	*ask = (struct ask){.serve = serve, .request = request, .output = BUF_INIT(OUTPUT_MAX), .answer = answer};
+	vec_push(&serve->asks, ask);
+	r = nest_process_start(&(struct nest_process_request){.loop = serve->run.loop,
+							      .words = (char *const *)words,
+							      .width = WIDTH,
+							      .apart = true,
+							      .output = on_output,
+							      .ended = on_end,
+							      .context = ask},
+			       &ask->process, &why);
+	if (r < 0) {
+		http_refuse(request, 500, "%s", why.text);
+		ask_free(ask);
+	}
+}
+
+void ask_answer_rows(struct ask *ask)
+{
+	struct buf body = BUF_INIT(OUTPUT_MAX + 1024);
+	const char *at = buf_text(&ask->output);
+	size_t rows = 0;
+
+	buf_add_text(&body, "{\"rows\":[");
+	while (*at) {
+		size_t len = strcspn(at, "\n");
+
+		if (len > 0) {
+			buf_add_text(&body, rows++ ? "," : "");
+			buf_add(&body, at, len);
+		}
+		at += len + (at[len] == '\n');
+	}
+	buf_add_format(&body, "],\"total\":%zu}", rows);
+	http_answer(ask->request, 200, NULL, &body);
+}
+
+void ask_stop_all(struct serve *serve)
+{
+	while (serve->asks.count > 0) {
+		nest_process_stop(serve->asks.items[0]->process);
+		ask_free(serve->asks.items[0]);
+	}
+	vec_done(&serve->asks);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "serve/tool_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/parse.h"
+#include "event/core/event.h"
+#include "record/expr.h"
+#include "run/command.h"
+#include "serve/serve.h"
+#include "tool/core/tool.h"
+
+#define RUNS_MAX     16
+#define LINE_MAX_LEN ((size_t)1 << 20)
+#define RING_SLOTS   1024
+#define RING_BYTES   ((size_t)1 << 20)
+#define UNREAD_NS    (30 * NSEC_PER_SEC)
+#define WIDTH        100
+#define WORDS_MAX    16
+
+/* --- what it says --- */
+
+static void take_line(struct tool_run *run)
+{
+	const char *line = buf_text(&run->line);
+
+	if (*line == '{' && !run->line.over)
+		http_stream_add(&run->stream, line, run->line.len);
+	buf_clear(&run->line);
+	run->line.over = false;
+}
+
+static void on_output(void *context, const char *bytes, size_t len)
+{
+	struct tool_run *run = context;
+
+	while (len > 0) {
+		const char *end = memchr(bytes, '\n', len);
+		size_t n = end ? (size_t)(end - bytes) : len;
+
+		buf_add(&run->line, bytes, n);
+		if (!end)
+			return;
+		take_line(run);
+		bytes += n + 1;
+		len -= n + 1;
+	}
+}
+
+/* The last line that it has said, without the program's name. */
+static void on_end(void *context, int status)
+{
+	struct tool_run *run = context;
+	_cleanup_free_ char *said = xstrdup(nest_process_errors(run->process));
+	size_t len = strlen(said);
+	const char *last;
+
+	while (len > 0 && said[len - 1] == '\n')
+		said[--len] = '\0';
+	last = strrchr(said, '\n') ? strrchr(said, '\n') + 1 : said;
+	last = strncmp(last, "nest: ", 6) == 0 ? last + 6 : last;
+	run->process = NULL;
+	http_stream_end(&run->stream, *last ? last : WIFSIGNALED(status) ? "ended by a signal" : NULL);
+}
+
+/* --- starting --- */
+
+static int check_what(const struct tool_run_request *request, struct why *why)
+{
+	const struct tool *tool = tool_find(request->what);
+	const char *reason = NULL;
+
+	if (!tool && !event_find(request->what))
+		return why_set(why, -ENOENT, "there is no such tool or event (/api/v1/tools, /api/v1/events)");
+	if (tool && !request->recording)
+		reason = tool_unavailable(tool);
+	else if (!tool && !request->recording)
+		reason = event_unavailable(request->what);
+	return reason ? why_set(why, -ENOTSUP, "not available here: %s", reason) : 0;
+}
+
+/* The fields of an event, with the headings of the tool's columns. */
+static int parse_where(const struct event *event, const struct output_column *columns, const char *where,
+		       size_t *ret_at, struct why *why)
+{
+	_cleanup_free_ struct field_alias *aliases = output_aliases(columns);
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	struct shape shape = event_shape(event);
+
+	shape.aliases = aliases;
+	return expr_parse_at(where, &shape, &expr, ret_at, why);
+}
+
+int tool_run_check_where(const char *what, const char *where, size_t *ret_at, struct why *why)
+{
+	const struct tool *tool = tool_find(what);
+	int r = 0;
+
+	*ret_at = 0;
+	if (!where || !*where)
+		return 0;
+	if (!tool && event_find(what))
+		return parse_where(event_find(what), NULL, where, ret_at, why);
+	/* What one of its events has is enough: the others then match nothing. */
+	for (unsigned i = 0; tool && i < TOOL_EVENTS_MAX && tool->events[i]; i++) {
+		const struct event *event = event_find(tool->events[i]);
+
+		r = event ? parse_where(event, tool->columns, where, ret_at, why) : 0;
+		if (r == 0)
+			break;
+	}
+	return r;
+}
+
+static bool has_netns(const struct tool_run_request *request)
+{
+	return request->netns && command_takes_netns(tool_find(request->what) ? request->what : "trace");
+}
+
+/* Values are joined to their option, so that nothing in them is one: --where=-x. */
+static char **make_words(const struct tool_run_request *request)
+{
+	char **words = xzalloc((WORDS_MAX + 1) * sizeof(*words));
+	unsigned n = 0;
+
+	if (!tool_find(request->what))
+		words[n++] = xstrdup("trace");
+	words[n++] = xstrdup(request->what);
+	words[n++] = xstrdup("--json");
+	if (request->where && *request->where)
+		words[n++] = xasprintf("--where=%s", request->where);
+	if (request->by)
+		words[n++] = xasprintf("--by=%s", request->by);
+	if (request->hist)
+		words[n++] = xasprintf("--hist=%s", request->hist);
+	if (request->recording)
+		words[n++] = xasprintf("--file=%s", request->recording);
+	else if (has_netns(request))
+		words[n++] = xasprintf("--netns=%s", request->netns);
+	/* What is added up is sent every second. */
+	if (!request->recording && (request->hist || request->by))
+		words[n++] = xstrdup("1");
+	return words;
+}
+
+static void free_words(char **words)
+{
+	for (char **word = words; *word; word++)
+		free(*word);
+	free(words);
+}
+
+static char *make_key(char *const *words)
+{
+	_cleanup_buf_ struct buf key = BUF_INIT((size_t)1 << 20);
+
+	for (; *words; words++)
+		buf_add_format(&key, "%s%c", *words, '\1');
+	return xstrdup(buf_text(&key));
+}
+
+static struct tool_run *find_key(const struct serve *serve, const char *key)
+{
+	vec_each(&serve->runs, run)
+		if ((*run)->process && strcmp((*run)->key, key) == 0)
+			return *run;
+	return NULL;
+}
+
+static int start(struct serve *serve, const char *what, char *const *words, struct tool_run **ret_run, struct why *why)
+{
+	struct tool_run *run = xzalloc(sizeof(*run));
+	int r;
+
+	*run = (struct tool_run){.serve = serve,
+				 .key = make_key(words),
+				 .what = xstrdup(what),
+				 .id = ++serve->next_run,
+				 .line = BUF_INIT(LINE_MAX_LEN),
+				 .unread_ns = clock_monotonic_ns()};
+	http_stream_init(&run->stream, RING_SLOTS, RING_BYTES);
+	vec_push(&serve->runs, run);
+	r = nest_process_start(&(struct nest_process_request){.loop = serve->run.loop,
+							      .words = words,
+							      .width = WIDTH,
+							      .apart = true,
+							      .output = on_output,
+							      .ended = on_end,
+							      .context = run},
+			       &run->process, why);
+	if (r < 0)
+		tool_run_stop(run);
+	else
+		*ret_run = run;
+	return r;
+}
+
+int tool_run_start(struct serve *serve, const struct tool_run_request *request, struct tool_run **ret_run,
+		   struct why *why)
+{
+	_cleanup_free_ char *key = NULL;
+	char **words;
+	int r = check_what(request, why);
+
+	if (r < 0)
+		return r;
+	words = make_words(request);
+	key = make_key(words);
+	*ret_run = find_key(serve, key);
+	if (*ret_run)
+		r = 0;
+	else if (serve->runs.count >= RUNS_MAX)
+		r = why_set(why, -EAGAIN, "%d tools run already: stop one first", RUNS_MAX);
+	else
+		r = start(serve, request->what, words, ret_run, why);
+	free_words(words);
+	return r;
+}
+
+struct tool_run *tool_run_find(const struct serve *serve, const char *id)
+{
+	uint64_t number;
+
+	if (parse_decimal(id, 1, UINT64_MAX, &number) < 0)
+		return NULL;
+	vec_each(&serve->runs, run)
+		if ((*run)->id == number)
+			return *run;
+	return NULL;
+}
+
+void tool_run_stop(struct tool_run *run)
+{
+	struct serve *serve = run->serve;
+
+	for (size_t i = 0; i < serve->runs.count; i++)
+		if (serve->runs.items[i] == run) {
+			serve->runs.items[i] = serve->runs.items[--serve->runs.count];
+			break;
+		}
+	nest_process_stop(run->process);
+	if (serve->server)
+		http_server_forget(serve->server, &run->stream);
+	http_stream_done(&run->stream);
+	buf_done(&run->line);
+	free(run->key);
+	free(run->what);
+	free(run);
+}
+
+void tool_run_sweep(struct serve *serve, bool all)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	for (size_t i = serve->runs.count; i-- > 0;) {
+		struct tool_run *run = serve->runs.items[i];
+
+		if (run->stream.readers.count > 0)
+			run->unread_ns = 0;
+		else if (!run->unread_ns)
+			run->unread_ns = now_ns;
+		if (all || (run->unread_ns && now_ns - run->unread_ns > UNREAD_NS))
+			tool_run_stop(run);
+	}
+	if (all)
+		vec_done(&serve->runs);
+}
