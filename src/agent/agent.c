@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/metric.h"
+#include "base/clock.h"
+#include "base/files.h"
+#include "run/agent_ask.h"
+
+#define HOUSEKEEPING_NS (5 * NSEC_PER_SEC)
+/* What is kept around a finding, and how often one that lasts is marked. */
+#define AROUND_NS (60 * NSEC_PER_SEC)
+#define MARK_NS   (30 * NSEC_PER_SEC)
+#define MARK      "incident: "
+
+/* --- the moving window --- */
+
+/* Deletes what lies between two times, but for what lies around incidents. */
+static int trim_between(struct agent *agent, uint64_t from_ns, uint64_t to_ns)
+{
+	struct store *store = agent->run->store;
+	int r = 0;
+
+	vec_each(&agent->incidents, at) {
+		uint64_t begin_ns = *at - min_of(AROUND_NS, *at), end_ns = *at + AROUND_NS;
+
+		if (end_ns <= from_ns)
+			continue;
+		if (begin_ns >= to_ns)
+			break;
+		if (r == 0 && begin_ns > from_ns)
+			r = store_trim(store, from_ns, begin_ns);
+		from_ns = end_ns;
+	}
+	return r == 0 && from_ns < to_ns ? store_trim(store, from_ns, to_ns) : r;
+}
+
+static void forget_incidents(struct agent *agent, uint64_t before_ns)
+{
+	size_t kept = 0;
+
+	vec_each(&agent->incidents, at)
+		if (*at >= before_ns)
+			agent->incidents.items[kept++] = *at;
+	agent->incidents.count = kept;
+}
+
+static int keep_window(struct agent *agent)
+{
+	const struct agent_options *options = agent->options;
+	uint64_t now_ns = store_now_ns(agent->run->store), cut_ns = now_ns - min_of(options->age_ns, now_ns);
+	uint64_t expired_ns = now_ns - min_of(max_of(options->incident_age_ns, options->age_ns), now_ns);
+	uint64_t step_ns = options->age_ns / 100;
+	int r = 0;
+
+	/* Reads every table, so not before a hundredth is due. */
+	if (cut_ns > agent->trimmed_ns + step_ns) {
+		r = trim_between(agent, agent->trimmed_ns, cut_ns);
+		agent->trimmed_ns = cut_ns;
+	}
+	if (r == 0 && agent->incidents.count > 0 && expired_ns > agent->expired_ns + step_ns) {
+		r = store_trim(agent->run->store, 0, expired_ns);
+		forget_incidents(agent, expired_ns);
+		agent->expired_ns = expired_ns;
+	}
+	return r;
+}
+
+static void check_stored(struct agent *agent, int r)
+{
+	if (run_stored(agent->run, r) < 0)
+		run_stop(agent->run, r);
+}
+
+static void on_housekeeping(void *context, uint64_t expirations _unused_)
+{
+	check_stored(context, keep_window(context));
+}
+
+/* --- findings --- */
+
+static int mark_incident(struct agent *agent, const struct finding_record *finding)
+{
+	uint64_t now_ns = store_now_ns(agent->run->store);
+	size_t count = agent->incidents.count;
+	_cleanup_free_ char *label = NULL;
+
+	if (count > 0 && now_ns < agent->incidents.items[count - 1] + MARK_NS)
+		return 0;
+	vec_push(&agent->incidents, now_ns);
+	label = xasprintf(MARK "%s %s", finding->cause, finding->module);
+	return run_stored(agent->run, store_add_mark(agent->run->store, clock_real_ns(), label));
+}
+
+static int see_diagnosis(void *context, const struct diagnosis_view *view, const struct diagnosis_record *record)
+{
+	struct agent *agent = context;
+	const struct finding_record *findings = record->findings.items;
+	int r = 0;
+
+	agent_metrics_add(&agent->metrics, diagnosis_graph(view->diagnosis), record);
+	for (uint32_t i = 0; i < record->findings.count; i++) {
+		if (findings[i].certainty < agent->options->certainty || findings[i].over)
+			continue;
+		if (r == 0)
+			r = mark_incident(agent, &findings[i]);
+		notify_finding(agent->notify, record, &findings[i]);
+	}
+	return r;
+}
+
+/* --- the run --- */
+
+/* The directory of the file, where it is missing. */
+static int make_directory(const char *path, struct why *why)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *dir = slash && slash > path ? xstrndup(path, (size_t)(slash - path)) : NULL;
+
+	return dir ? files_make_dirs(dir, why) : 0;
+}
+
+static int prepare(struct run_sink *sink, struct run *run)
+{
+	struct agent *agent = (struct agent *)sink;
+	int r = notify_check(&agent->options->notify, &run->why);
+
+	return r == 0 ? make_directory(agent->options->store, &run->why) : r;
+}
+
+static void add_incident(void *context, uint64_t time_ns)
+{
+	struct agent *agent = context;
+
+	vec_push(&agent->incidents, time_ns);
+}
+
+/* An agent of another user has none: nobody would trust it. */
+static int open_socket(struct agent *agent)
+{
+	const char *path = agent->options->socket ?: geteuid() == 0 ? AGENT_SOCKET : "none";
+
+	return strcmp(path, "none") == 0 ? 0
+					 : agent_socket_new(agent->run->loop, path, agent->options->store,
+							    &agent->socket, &agent->run->why);
+}
+
+static int begin(struct run_sink *sink, struct run *run)
+{
+	struct agent *agent = (struct agent *)sink;
+	int r = run_stored(run, store_limit_size(run->store, agent->options->size));
+
+	if (r == 0)
+		r = run_stored(run, store_each_mark(run->store, MARK, add_incident, agent));
+	if (r == 0)
+		r = run_stored(run, store_add_mark(run->store, clock_real_ns(), "agent started"));
+	if (r == 0)
+		r = notify_new(run->loop, &agent->options->notify, &agent->notify, &run->why);
+	if (r == 0)
+		r = loop_add_timer(run->loop, HOUSEKEEPING_NS, HOUSEKEEPING_NS, on_housekeeping, agent, NULL);
+	if (r == 0)
+		r = open_socket(agent);
+	if (r == 0 && agent->serve->server)
+		http_server_serve(agent->serve->server, HTTP_AGENT, agent);
+	return r;
+}
+
+static int take(struct run_sink *sink, struct run *run _unused_, const void *item _unused_)
+{
+	((struct agent *)sink)->metrics.samples++;
+	return 0;
+}
+
+static void account(struct run_sink *sink, struct run *run _unused_, struct run_account *account)
+{
+	notify_account(((struct agent *)sink)->notify, &account->more);
+}
+
+static void close_agent(struct run_sink *sink)
+{
+	struct agent *agent = (struct agent *)sink;
+
+	agent_socket_free(agent->socket);
+	notify_free(agent->notify);
+	agent_metrics_done(&agent->metrics);
+	vec_done(&agent->incidents);
+	free(agent->types);
+}
+
+static const struct run_sink_ops agent_ops = {
+	.prepare = prepare, .begin = begin, .take = take, .account = account, .close = close_agent};
+
+/* What the diagnosis and the metrics look at. */
+static const struct record_type **join_types(const struct record_type *const *diagnosis)
+{
+	_cleanup_free_ const struct record_type **more = metric_types();
+	VEC(const struct record_type *) all = {};
+
+	for (; *diagnosis; diagnosis++)
+		vec_push(&all, *diagnosis);
+	for (const struct record_type **type = more; *type; type++) {
+		bool known = false;
+
+		vec_each(&all, other)
+			known |= *other == *type;
+		if (!known)
+			vec_push(&all, *type);
+	}
+	vec_push(&all, NULL);
+	return all.items;
+}
+
+static void join(void *context, struct serve *serve)
+{
+	struct agent *agent = context;
+	struct run *run = &serve->run;
+
+	agent->serve = serve;
+	agent->run = run;
+	run->options.save = agent->options->store;
+	run->options.resume = true;
+	run->options.attaches = true;
+	serve->diagnosis.no_past = true;
+	agent->types = join_types(serve->diagnosis.needs);
+	serve->diagnosis.snapshots.request.types = agent->types;
+	run_add_sink(run, &serve->diagnosis.snapshots.source, &agent->sink);
+	run_oops_init(&agent->oops, run);
+	run_ship_init(&agent->ship, run, &agent->options->ship);
+}
+
+int agent_run(const struct agent_options *options)
+{
+	struct agent agent = {.sink.ops = &agent_ops, .options = options};
+	struct serve_guest guest = {.name = "agent",
+				    .unheard = !options->serve.http.listen,
+				    .context = &agent,
+				    .join = join,
+				    .diagnosed = see_diagnosis};
+	struct serve_options serve = options->serve;
+
+	agent_metrics_init(&agent.metrics);
+	serve.guest = &guest;
+	return serve_run(&serve);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * nest agent: the past of this host. A run of nest serve, with or without a listener, that records all network
+ * namespaces in a file with a moving window, keeps the time around findings longer, counts metrics, and reports
+ * findings to the journal, a socket or a webhook.
+ */
+#pragma once
+
+#include "agent/agent_metrics.h"
+#include "agent/agent_socket.h"
+#include "agent/notify.h"
+#include "run/run_oops.h"
+#include "run/run_ship.h"
+#include "serve/serve.h"
+
+struct agent_options {
+	const char *config; /* read before the options are (option_file.h) */
+	struct serve_options serve;
+	const char *store;
+	const char *socket; /* "none": no socket; NULL: that of root's agent, for root */
+	uint64_t age_ns, incident_age_ns;
+	uint64_t size;
+	double certainty; /* of findings that are kept longer and reported */
+	struct notify_options notify;
+	uint64_t max_series;
+	struct ship_options ship;
+};
+
+struct agent {
+	struct run_sink sink;
+	const struct agent_options *options;
+	struct run *run;
+	struct serve *serve;
+	struct run_oops oops;
+	struct run_ship ship;
+	struct notify *notify;
+	struct agent_socket *socket;
+	struct agent_metrics metrics;
+	const struct record_type **types; /* of the samples: those of the diagnosis and of the metrics */
+	VEC(uint64_t) incidents;          /* moments of findings, on the timeline of the recording, oldest first */
+	uint64_t trimmed_ns;              /* up to there only incidents are left */
+	uint64_t expired_ns;              /* up to there nothing is left */
+};
+
+/* An exit code. */
+int agent_run(const struct agent_options *options);
