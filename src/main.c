@@ -55,6 +55,27 @@ static void hold_standard_files(void)
 		(void)close(fd);
 }
 
+/*
+ * A file that is mapped (a trace, the -shm file of a recording) was truncated by somebody else: nothing that was read
+ * from it can be trusted, and what was committed to a recording is safe.
+ */
+static void on_truncated_file(int signal_number _unused_, siginfo_t *info, void *context _unused_)
+{
+	static const char text[] = "nest: a file in use was truncated by another program: stopping\n";
+
+	if (info->si_code == BUS_ADRERR && write(STDERR_FILENO, text, sizeof(text) - 1) > 0)
+		_exit(EXIT_IO);
+	/* SA_RESETHAND: the default action follows. */
+	(void)raise(SIGBUS);
+}
+
+static void watch_truncation(void)
+{
+	struct sigaction action = {.sa_sigaction = on_truncated_file, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
+
+	(void)sigaction(SIGBUS, &action, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *command;
@@ -62,6 +83,7 @@ int main(int argc, char **argv)
 	int words;
 
 	hold_standard_files();
+	watch_truncation();
 	if (isatty(STDERR_FILENO))
 		log_set_level(LOG_LEVEL_INFO);
 	setlocale(LC_CTYPE, "");

@@ -25,7 +25,8 @@ static const struct option_spec options[] = {
 	       "observe for this long (default 3, at least 0.3; of a recording: all of it)"),
 	OPTION(struct config, json, FLAG, "json", 'j', NULL, "print one JSON object per step"),
 	OPTION_GROUP(struct config, live, diagnosis_option_table),
-	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
+	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output",
+	       .file = FILE_WRITE),
 	OPTION_END,
 };
 

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/map.h"
+#include "run/command_confine.h"
 #include "run/look.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/proc/counter.h"
@@ -119,6 +121,13 @@ static int look_since_last(struct state *state)
 			       "--last keeps its values below HOME or XDG_STATE_HOME, and neither is set");
 	int code = EXIT_IO;
 
+	/* Written after the process has given up its privilege; a directory that cannot be made fails then. */
+	if (r == 0) {
+		_cleanup_free_ char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+
+		(void)!files_make_dirs(dir, NULL);
+		command_confine_note(FILE_WRITE, path);
+	}
 	/* A host that was never looked at shows what is there since its start. */
 	if (r == 0 && state->before.count)
 		state->looks = 1;

@@ -18,7 +18,7 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, extract, TEXT, "extract", 0, "FILE",
-	       "write the recording to this file, for other commands to read"),
+	       "write the recording to this file, for other commands to read", .file = FILE_WRITE),
 	POSITIONAL(struct config, name, TEXT, "NAME", "the recording to show in full; default: all of them, in short"),
 	OPTION_END,
 };

@@ -31,12 +31,14 @@ static const struct option_spec options[] = {
 	OPTION_GROUP(struct config, live, diagnosis_option_table),
 	OPTION(struct config, fail_on, RATIO, "fail-on", 0, "CERTAINTY",
 	       "exit with 1 if a finding is at least this certain", .max = 1),
-	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
+	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output",
+	       .file = FILE_WRITE),
 	OPTION(struct config, measures, TEXT, "measures", 0, "FILE",
-	       "write all measures to this file, one JSON line per module and window"),
+	       "write all measures to this file, one JSON line per module and window", .file = FILE_WRITE),
 	OPTION(struct config, flow, TEXT, "flow", 0, "TRACE",
 	       "name the function an accused application is in, from its function trace (nest flow record), also one "
-	       "still being written"),
+	       "still being written",
+	       .file = FILE_READ),
 	OPTION_END,
 };
 
@@ -212,10 +214,11 @@ static int run(const void *data)
 {
 	const struct config *config = data;
 	struct report context = {.sink.ops = &report_ops, .config = config};
-	struct run run = {.options.name = "diagnose"};
+	struct run run = {.options = {.name = "diagnose", .both_ends = true}};
 	struct run_diagnosis live = {.options = &config->live,
 				     .duration_ns = config->duration_ns,
 				     .file = config->file,
+				     .lists_unseen = true,
 				     .report = report,
 				     .interrupted = report_interrupted,
 				     .context = &context};
@@ -249,6 +252,8 @@ static const char *const examples[] = {
 	"also the function it is in while its clients wait",
 	"nest diagnose --save incident.nest; nest diagnose -f incident.nest",
 	"record the run, and diagnose it again on any host",
+	"nest diagnose -f client.nest -f server.nest",
+	"both ends of the same connections, seen from the client: loss between them, and which end paused",
 	NULL,
 };
 

@@ -8,6 +8,7 @@
 #include "kernel/feature/doctor_text.h"
 #include "kernel/feature/features.h"
 #include "record/json_read.h"
+#include "run/bug_report.h"
 #include "run/command.h"
 #include "run/output_exit.h"
 #include "view/output.h"
@@ -18,6 +19,8 @@
 struct doctor_config {
 	bool all;
 	bool debug;
+	bool report;
+	bool unmasked;
 	const char *from;
 	struct output_options output;
 };
@@ -26,7 +29,10 @@ static const struct option_spec options[] = {
 	OPTION(struct doctor_config, all, FLAG, "all", 'a', NULL,
 	       "print one line per check, also for those that passed"),
 	OPTION(struct doctor_config, from, TEXT, "from", 'f', "FILE",
-	       "show the output of nest doctor --json from another host; -: standard input"),
+	       "show the output of nest doctor --json from another host; -: standard input", .file = FILE_INPUT),
+	OPTION(struct doctor_config, report, FLAG, "report", 0, NULL,
+	       "print what a bug report needs, with addresses, host and user names masked"),
+	OPTION(struct doctor_config, unmasked, FLAG, "unmasked", 0, NULL, "with --report: mask nothing"),
 	OPTION(struct doctor_config, debug, FLAG, "debug", 0, NULL,
 	       "print all messages of libbpf and the verifier to stderr"),
 	OPTION_GROUP(struct doctor_config, output, output_option_table),
@@ -107,12 +113,23 @@ static int show(const struct doctor_config *config, const struct check_list *lis
 	return output_exit_code("doctor", output_close(output));
 }
 
+static int report(const struct doctor_config *config, const struct check_list *list)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
+
+	bug_report_add(&text, list, config->unmasked);
+	fputs(buf_text(&text), stdout);
+	return fflush(stdout) == 0 ? EXIT_DONE : EXIT_IO;
+}
+
 static int run(const void *argument)
 {
 	const struct doctor_config *config = argument;
 	_cleanup_checks_ struct check_list list = {};
 	struct why why;
 
+	if (config->unmasked && !config->report)
+		return command_fail(EXIT_USAGE, "--unmasked needs --report");
 	if (config->debug)
 		log_set_level(LOG_LEVEL_DEBUG);
 	if (!config->from) {
@@ -124,7 +141,7 @@ static int run(const void *argument)
 		return command_fail(EXIT_IO, "cannot read %s: %s",
 				    strcmp(config->from, "-") == 0 ? "standard input" : buf_text(&path), why.text);
 	}
-	return show(config, &list);
+	return config->report ? report(config, &list) : show(config, &list);
 }
 
 static const char *const examples[] = {
@@ -134,6 +151,8 @@ static const char *const examples[] = {
 	"every BPF program type, tried one by one",
 	"nest doctor --json > host.json; nest doctor -f host.json",
 	"show the checks of another host",
+	"nest doctor --report",
+	"text to paste into a bug report, without addresses and names",
 	NULL,
 };
 

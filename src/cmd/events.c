@@ -42,8 +42,8 @@ struct event_row {
 static const struct field row_fields[] = {
 	FIELD(struct event_row, event, TEXT, "name of the event"),
 	FIELD(struct event_row, available, BOOL, "whether it works on this kernel"),
-	FIELD(struct event_row, hook, TEXT, "hooks in use"),
 	FIELD(struct event_row, help, TEXT, "what the event is"),
+	FIELD(struct event_row, hook, TEXT, "hooks in use"),
 	FIELD(struct event_row, reason, TEXT, "why it is not available", .hidden = true),
 	FIELD(struct event_row, instead, TEXT, "why another hook than the best is used", .hidden = true),
 	FIELD(struct event_row, without, TEXT, "what is missing although the event is available", .hidden = true),

@@ -11,6 +11,7 @@
 #include "run/command.h"
 #include "snapshot/proc/counter_meaning.h"
 #include "tool/core/tool.h"
+#include "view/format.h"
 #include "view/tree.h"
 
 struct config {
@@ -21,7 +22,8 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, markdown, FLAG, "markdown", 'm', NULL, "print the page of a cause as Markdown"),
-	OPTION(struct config, pages, TEXT, "pages", 0, "DIR", "write the pages of all causes into this directory"),
+	OPTION(struct config, pages, TEXT, "pages", 0, "DIR", "write the pages of all causes into this directory",
+	       .file = FILE_TREE),
 	POSITIONAL(struct config, name, TEXT, "NAME",
 		   "a cause, rule, event, tool, counter, field, state, drop reason or error"),
 	OPTION_END,
@@ -86,8 +88,23 @@ static void explain_tool(struct tree *tree, const struct tool *tool)
 	tree_add(tree, NULL, OUT_PLAIN, NULL, "nest %s --help lists its options.", tool->name);
 }
 
+static bool has_name(const struct field *field, const char *name)
+{
+	return strcmp(field->name, name) == 0;
+}
+
+/* As a table shows it: LAT of lat_ns. */
+static bool has_heading(const struct field *field, const char *name)
+{
+	_cleanup_buf_ struct buf heading = BUF_INIT(256);
+
+	format_add_heading(&heading, field);
+	return strcasecmp(buf_text(&heading), name) == 0;
+}
+
 /* Every record type that has the field. */
-static bool explain_field(struct tree *tree, const char *name)
+static bool explain_field(struct tree *tree, const char *name,
+			  bool (*is_it)(const struct field *field, const char *name))
 {
 	bool found = false;
 
@@ -96,7 +113,7 @@ static bool explain_field(struct tree *tree, const char *name)
 			const struct field *field = &(*type)->fields[i];
 			struct tree_node *node;
 
-			if (strcmp(field->name, name) != 0)
+			if (!is_it(field, name))
 				continue;
 			node = tree_add(tree, NULL, OUT_BOLD, NULL, "%s of %s: %s", field->name, (*type)->name,
 					field->help);
@@ -111,7 +128,7 @@ static bool explain_field(struct tree *tree, const char *name)
 static void explain_counter(struct tree *tree, const char *name)
 {
 	tree_add(tree, NULL, OUT_BOLD, NULL, "counter %s: %s", name, counter_meaning(name));
-	tree_add(tree, NULL, OUT_PLAIN, NULL, "nest counters --where 'name == \"%s\"' 1 shows its rate.", name);
+	tree_add(tree, NULL, OUT_PLAIN, NULL, "nest counters --where 'counter == \"%s\"' 1 shows its rate.", name);
 }
 
 static bool explain_word(struct tree *tree, const char *name)
@@ -126,6 +143,16 @@ static bool explain_word(struct tree *tree, const char *name)
 		found = found || entry;
 	}
 	return found;
+}
+
+static void add_value(struct tree *tree, const struct record_type *type, const struct field *field,
+		      const struct enum_name *value)
+{
+	if (field->names == &errno_names)
+		tree_add(tree, NULL, OUT_BOLD, NULL, "error %s: %s", value->name, value->help ?: "no description");
+	else
+		tree_add(tree, NULL, OUT_BOLD, NULL, "%s (%s of %s): %s", value->name, field->name, type->name,
+			 value->help ?: "no description; the name is the kernel's");
 }
 
 /*
@@ -147,8 +174,7 @@ static bool explain_value(struct tree *tree, const char *name)
 			for (size_t k = 0; !again && k < names->count; k++) {
 				if (!enum_same_word(names->items[k].name, name))
 					continue;
-				tree_add(tree, NULL, OUT_BOLD, NULL, "%s (%s of %s): %s", names->items[k].name,
-					 field->name, (*type)->name, names->items[k].help ?: "a value of this kernel");
+				add_value(tree, *type, field, &names->items[k]);
 				vec_push(&seen, names);
 				break;
 			}
@@ -234,9 +260,10 @@ static bool explain_all(struct tree *tree, const struct knowledge *knowledge, co
 		explain_tool(tree, tool);
 	if (counter)
 		explain_counter(tree, counter);
-	field = explain_field(tree, name);
+	field = explain_field(tree, name, has_name);
 	word = explain_word(tree, name);
-	return cause || rule || event || tool || counter || field || word || explain_value(tree, name);
+	return cause || rule || event || tool || counter || field || word || explain_value(tree, name) ||
+	       explain_field(tree, name, has_heading);
 }
 
 static int explain(const struct config *config, const struct knowledge *knowledge)
@@ -302,7 +329,7 @@ static const char *const examples[] = {
 	"all causes, by layer",
 	"nest explain path-loss",
 	"meaning of a cause, its evidence, what to do, and blind spots",
-	"nest explain much-is-lost",
+	"nest explain high-loss",
 	"condition, weight and sentence of a rule",
 	"nest explain NO_SOCKET",
 	"meaning of a drop reason; likewise ECONNREFUSED, ListenOverflows, CLOSE_WAIT",
@@ -311,7 +338,7 @@ static const char *const examples[] = {
 
 static const struct command explain_command = {
 	.name = "explain",
-	.summary = "meaning of a cause, rule, event, tool, counter, field, state, drop reason or error",
+	.summary = "meaning of a cause, rule, event, counter, drop reason, error",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -26,8 +26,9 @@ static const struct option_spec options[] = {
 	OPTION(struct config, from, TEXT, "from", 0, "TIME", "start here (02:13; +10s: after the start)"),
 	OPTION(struct config, to, TEXT, "to", 0, "TIME", "end here (-1m: before the end)"),
 	OPTION(struct config, to, TEXT, "until", 0, "TIME", "same as --to"),
-	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
-	POSITIONAL(struct config, file, TEXT, "FILE", "the recording", .required = true),
+	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file instead of standard output",
+	       .file = FILE_WRITE),
+	POSITIONAL(struct config, file, TEXT, "FILE", "the recording", .required = true, .file = FILE_INPUT),
 	OPTION_END,
 };
 
@@ -147,7 +148,7 @@ static int run(const void *data)
 		return export_dot(config);
 	r = out_open(&out, config->output);
 	if (r < 0)
-		return command_fail(EXIT_IO, "export: cannot write %s: %s", config->output, strerror(-r));
+		return command_fail(EXIT_IO, "export: cannot write %s: %s", config->output, new_file_error(r));
 	if (config->format == FORMAT_PCAPNG && out.is_terminal) {
 		out_drop(&out);
 		return command_fail(EXIT_USAGE,
@@ -161,7 +162,7 @@ static int run(const void *data)
 		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "export: %s",
 				    why.text[0] ? why.text : strerror(-r));
 	if (written < 0 && written != -EPIPE)
-		return command_fail(EXIT_IO, "export: writing failed: %s", strerror(-written));
+		return command_fail(EXIT_IO, "export: writing failed: %s", new_file_error(written));
 	return EXIT_DONE;
 }
 
@@ -169,7 +170,7 @@ static const char *const examples[] = {
 	"nest export day.nest --format jsonl --table finding",
 	"the findings as JSON lines",
 	"nest export day.nest --format perfetto -o day.json",
-	"findings, counters and events on one time line, for ui.perfetto.dev",
+	"findings, counters and events on one timeline, for ui.perfetto.dev",
 	"nest export drops.nest --format pcapng | tshark -r -",
 	"dropped and retransmitted packets, with process and verdict as comments",
 	NULL,
@@ -179,11 +180,11 @@ static const struct config defaults = {.format = FORMAT_NONE};
 
 static const struct command export_command = {
 	.name = "export",
-	.summary = "recordings as CSV, JSON lines, pcapng, Perfetto trace, folded stacks or DOT",
+	.summary = "recordings as CSV, JSON, pcapng, Perfetto, folded stacks, DOT",
 	.description =
 		"csv and jsonl write tables as recorded; rows of snapshots carry the first and last sample in which "
 		"they were valid (first, last: milliseconds since 1970). pcapng holds the packet headers of "
-		"events, perfetto findings, counters and events on a time line, folded the stacks of events, "
+		"events, perfetto findings, counters and events on a timeline, folded the stacks of events, "
 		"dot the module graph of the last window of the diagnosis.",
 	.examples = examples,
 	.options = options,

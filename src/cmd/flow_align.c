@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest flow align: a proxy and its server on one time line. */
+/* nest flow align: a proxy and its server on one timeline. */
 #include "flow/analyse/align.h"
 #include "run/command.h"
 #include "run/flow_view.h"
@@ -16,8 +16,10 @@ struct config {
 static const struct option_spec options[] = {
 	OPTION(struct config, exchanges, FLAG, "exchanges", 'e', NULL, "list every request, with its times"),
 	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, proxy, TEXT, "PROXY", "trace of the program in front", .required = true),
-	POSITIONAL(struct config, server, TEXT, "SERVER", "trace of the program behind it", .required = true),
+	POSITIONAL(struct config, proxy, TEXT, "PROXY", "trace of the program in front", .required = true,
+		   .file = FILE_INPUT),
+	POSITIONAL(struct config, server, TEXT, "SERVER", "trace of the program behind it", .required = true,
+		   .file = FILE_INPUT),
 	OPTION_END,
 };
 
@@ -83,7 +85,7 @@ static const char *const examples[] = {
 
 static const struct command align_command = {
 	.name = "flow align",
-	.summary = "a proxy and the server behind it, on one time line",
+	.summary = "a proxy and the server behind it, on one timeline",
 	.description = "Connections are matched by their endpoints, messages by their offset in the byte stream, "
 		       "clocks by the exchange itself. The time of a request is split: in the proxy, between the two, "
 		       "in the server. Time that data waits in a socket buffer counts for the reader. NAT between the "

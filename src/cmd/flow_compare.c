@@ -31,9 +31,10 @@ static const struct option_spec options[] = {
 	       "and from this difference per session on (default 1ms)"),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace, or the good one of two", .required = true),
+	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace, or the good one of two", .required = true,
+		   .file = FILE_INPUT),
 	POSITIONAL(struct config, what, TEXTS, "BAD-TRACE | GOOD-SESSION BAD-SESSION",
-		   "another trace, or numbers of two sessions"),
+		   "another trace, or numbers of two sessions", .file = FILE_READ),
 	OPTION_END,
 };
 
@@ -242,9 +243,9 @@ static const struct command compare_command = {
 		"Structure first: calls made in the sessions of one group but not of the other. Then time: the "
 		"function that takes the additional time, including the time between the calls of a session. "
 		"What varies among good sessions is noise and not shown.\n\nWithout --good, --bad, sessions or a "
-		"second trace, few sessions that take longer than the rest are searched: in the program's own "
-		"time, or waiting for their client in the middle of a request or an answer. An idle client is "
-		"no difference. Sessions that only make other calls are mentioned.",
+		"second trace, compare searches for a few sessions that take longer than the rest: in the "
+		"program's own time, or waiting for their client in the middle of a request or an answer. Idle "
+		"clients do not count. Sessions that only make other calls are mentioned.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

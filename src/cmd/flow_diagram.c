@@ -39,10 +39,10 @@ static const struct option_spec options[] = {
 	OPTION(struct config, format, CHOICE, "format", 'F', "NAME",
 	       "output format; default: from the name of -o (.svg, .html, .mmd, .puml), else text",
 	       .choices = sequence_format_names),
-	OPTION(struct config, lines, CHOICE, "lines", 0, "WHAT", "what a life line stands for (default functions)",
+	OPTION(struct config, lines, CHOICE, "lines", 0, "WHAT", "what a lifeline stands for (default functions)",
 	       .choices = session_diagram_line_names),
 	OPTION(struct config, max_lines, UINT, "max-lines", 0, "N",
-	       "fold calls beyond N life lines (default 16, 200 on a page)", .min = 1, .max = 1000),
+	       "fold calls beyond N lifelines (default 16, 200 on a page)", .min = 1, .max = 1000),
 	OPTION(struct config, divergence, FLAG, "divergence", 0, NULL,
 	       "draw an outlier session, with a box where it differs from the others"),
 	OPTION(struct config, good, TEXT, "good", 0, "EXPR", "good sessions, to compare with those of --bad"),
@@ -50,11 +50,11 @@ static const struct option_spec options[] = {
 	OPTION(struct config, flame, FLAG, "flame", 0, NULL,
 	       "draw a flame graph (svg, html); with --divergence, --good or --bad a differential one"),
 	OPTION(struct config, with, TEXT, "with", 0, "TRACE",
-	       "trace of the server behind this proxy: draw both on one time line"),
-	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file"),
+	       "trace of the server behind this proxy: draw both on one timeline", .file = FILE_READ),
+	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file", .file = FILE_WRITE),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, coarsen, coarsen_option_table),
-	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to draw", .required = true),
+	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to draw", .required = true, .file = FILE_INPUT),
 	OPTION_END,
 };
 
@@ -300,7 +300,8 @@ static int write_drawing(struct drawing *d)
 	else if (r == 0)
 		r = out_done(&d->out);
 	if (r < 0 && r != -EPIPE)
-		log_error("flow diagram: cannot write %s: %s", d->config->output ?: "standard output", strerror(-r));
+		log_error("flow diagram: cannot write %s: %s", d->config->output ?: "standard output",
+			  new_file_error(r));
 	return r < 0 ? EXIT_IO : code;
 }
 
@@ -373,7 +374,7 @@ static const char *const examples[] = {
 	"nest flow diagram server.trace --flame --bad 'span > 1s' -F svg -o flame.svg",
 	"where long sessions spend more time than others",
 	"nest flow diagram haproxy.trace --with server.trace -F svg -o both.svg",
-	"the slowest request through a proxy and its server, on one time line",
+	"the slowest request through a proxy and its server, on one timeline",
 	NULL,
 };
 
@@ -382,7 +383,7 @@ static const struct config defaults = {.format = FORMAT_UNSET};
 static const struct command diagram_command = {
 	.name = "flow diagram",
 	.summary = "sequence diagram or flame graph of a session",
-	.description = "Calls go from life line to life line, top to bottom; repetitions are frames with a count; a "
+	.description = "Calls go from lifeline to lifeline, top to bottom; repetitions are frames with a count; a "
 		       "value pushed by one thread and popped by another is a green arrow. Deeper calls are folded "
 		       "into their callers. The page (html) is self-contained: it folds, zooms and searches.",
 	.examples = examples,

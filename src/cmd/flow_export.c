@@ -27,9 +27,9 @@ static const struct option_spec options[] = {
 	OPTION(struct config, dot, FLAG, "dot", 0, NULL, "write the call graph, for Graphviz"),
 	OPTION(struct config, csv, FLAG, "csv", 0, NULL, "write one line per call"),
 	OPTION(struct config, sessions, TEXT, "sessions", 's', "N|EXPR", "limit to these sessions"),
-	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file"),
+	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file", .file = FILE_WRITE),
 	OPTION_GROUP(struct config, split, split_option_table),
-	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to export", .required = true),
+	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to export", .required = true, .file = FILE_INPUT),
 	OPTION_END,
 };
 
@@ -164,7 +164,7 @@ static void add_stack(struct exporter *e, const struct profile *profile, uint32_
 	for (uint32_t at = place; at; at = profile->places.items[at].parent)
 		vec_push(&names, e->trace->functions[profile->places.items[at].fn].name);
 	for (size_t i = names.count; i-- > 0;) {
-		text_add_terminal(&e->out.pending, names.items[i], strlen(names.items[i]));
+		text_add_folded(&e->out.pending, names.items[i], strlen(names.items[i]));
 		buf_add_text(&e->out.pending, i ? ";" : "");
 	}
 	vec_done(&names);
@@ -186,13 +186,9 @@ static void export_folded(struct exporter *e, const struct profile *profile)
 	}
 }
 
-static void add_dot_name(struct buf *out, const char *name)
+static void add_name(struct exporter *e, const char *name)
 {
-	for (; *name; name++) {
-		if (*name == '"' || *name == '\\')
-			buf_add_char(out, '\\');
-		buf_add_char(out, (unsigned char)*name < ' ' ? ' ' : *name);
-	}
+	text_add_dot(&e->out.pending, name, strlen(name));
 }
 
 struct edge {
@@ -230,9 +226,9 @@ static void export_dot(struct exporter *e, const struct profile *profile)
 		for (next = i; next < edges.count && by_functions(&edges.items[i], &edges.items[next]) == 0; next++)
 			calls += edges.items[next].calls;
 		buf_add_char(&e->out.pending, '"');
-		add_dot_name(&e->out.pending, e->trace->functions[edges.items[i].from].name);
+		add_name(e, e->trace->functions[edges.items[i].from].name);
 		buf_add_text(&e->out.pending, "\" -> \"");
-		add_dot_name(&e->out.pending, e->trace->functions[edges.items[i].to].name);
+		add_name(e, e->trace->functions[edges.items[i].to].name);
 		buf_add_format(&e->out.pending, "\" [label=\"%" PRIu64 "\"];", calls);
 		out_end_line(&e->out);
 	}
@@ -245,12 +241,14 @@ static int export_trace(struct exporter *e)
 {
 	const struct config *config = e->config;
 	struct why why = {};
+	int r;
 
 	e->groups = flow_groups_of(e->sessions);
 	if (config->sessions && flow_view_choose(e->sessions, config->sessions, e->groups.items, &why) < 0)
 		return command_fail(EXIT_USAGE, "flow export: %s", why.text);
-	if (out_open(&e->out, config->output) < 0)
-		return command_fail(EXIT_IO, "flow export: cannot write %s", config->output);
+	r = out_open(&e->out, config->output);
+	if (r < 0)
+		return command_fail(EXIT_IO, "flow export: cannot write %s: %s", config->output, new_file_error(r));
 	if (config->perfetto || config->csv) {
 		export_calls(e);
 	} else {

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
+#include "base/confine.h"
 #include "flow/import/import.h"
 #include "run/command.h"
 #include "run/run.h"
@@ -15,11 +16,12 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "the trace to write"),
+	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "the trace to write", .file = FILE_WRITE),
 	OPTION(struct config, from, TEXT, "from", 0, "FORMAT", "format of the input; default: detected"),
 	OPTION(struct config, program, TEXT, "program", 0, "FILE",
-	       "the traced program: XRay logs lack function names, LTTng traces only name its path"),
-	POSITIONAL(struct config, input, TEXT, "FILE", "the file or directory to read", .required = true),
+	       "the traced program: XRay logs lack function names, LTTng traces only name its path", .file = FILE_READ),
+	POSITIONAL(struct config, input, TEXT, "FILE", "the file or directory to read", .required = true,
+		   .file = FILE_INPUT),
 	OPTION_END,
 };
 
@@ -62,5 +64,7 @@ static const struct command import_command = {
 	.options = options,
 	.config_size = sizeof(struct config),
 	.run = run,
+	/* CTF: a process of its own reads the trace; one that was cut off is mended in a copy. */
+	.reader_may = MAY_SIGNAL | MAY_SCRATCH,
 };
 COMMAND(import_command);

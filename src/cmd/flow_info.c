@@ -30,7 +30,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, events, FLAG, "events", 0, NULL,
 	       "print every event as a line of text (nest flow import reads it)"),
 	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to look at", .required = true),
+	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to look at", .required = true, .file = FILE_INPUT),
 	OPTION_END,
 };
 

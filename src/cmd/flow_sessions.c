@@ -18,10 +18,10 @@ static const struct option_spec options[] = {
 	OPTION(struct config, classes, FLAG, "classes", 0, NULL, "list the classes instead of the sessions"),
 	OPTION(struct config, rest, FLAG, "rest", 0, NULL, "list calls of no session: start-up, timers"),
 	OPTION(struct config, others, FLAG, "others", 0, NULL,
-	       "list the sockets that are no session: outgoing, listening, internal"),
+	       "list the sockets that are not sessions: outgoing, listening, internal"),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to split", .required = true),
+	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to split", .required = true, .file = FILE_INPUT),
 	OPTION_END,
 };
 
@@ -195,7 +195,7 @@ static void show_others(const struct flow_sessions *s, struct output *output)
 			.session = owner != socket && index != DEMUX_NONE ? index + 1 : 0,
 		};
 
-		if (socket->role != DEMUX_SERVED)
+		if (socket->role != DEMUX_SERVED && !socket->is_joined)
 			(void)output_record(output, &RECORD_OF(&row));
 	}
 }

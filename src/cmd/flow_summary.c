@@ -36,7 +36,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, json, FLAG, "json", 'j', NULL, "JSON lines"),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, coarsen, coarsen_option_table),
-	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to summarise", .required = true),
+	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to summarise", .required = true, .file = FILE_INPUT),
 	OPTION_END,
 };
 

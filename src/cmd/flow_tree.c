@@ -31,7 +31,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, depth, UINT, "depth", 0, "N", "fold calls nested deeper than N", .min = 1, .max = 10000),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to show", .required = true),
+	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to show", .required = true, .file = FILE_INPUT),
 	OPTION_END,
 };
 

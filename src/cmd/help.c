@@ -20,7 +20,7 @@ static const struct option_spec options[] = {
 	POSITIONAL(struct config, member, TEXT, "MEMBER", "second word of a command: nest help flow record"),
 	OPTION(struct config, man, FLAG, "man", 'm', NULL, "print the manual page (mdoc)"),
 	OPTION(struct config, pages_dir, TEXT, "install-pages", 0, "DIR",
-	       "write manual pages and shell completions below DIR, as make install does"),
+	       "write manual pages and shell completions below DIR, as make install does", .file = FILE_TREE),
 	OPTION_END,
 };
 

@@ -102,12 +102,15 @@ static uint64_t show_links(const struct snapshot *snapshot, struct output *outpu
 {
 	struct state *state = context;
 	const struct config *config = state->config;
+	bool baseline = config->look.interval_ns && !state->time_ns;
 	uint64_t shown = 0;
 
 	state->now_ns = snapshot->begin_boot_ns;
 	snapshot_each(snapshot, link_type, const struct link_record, link) {
 		struct link_move move = move_of(state, link);
 
+		if (baseline)
+			continue;
 		if (!config->dev || strcmp(config->dev, link->dev) == 0)
 			shown += output_record(output, &(struct record){.parts = {link, &move}});
 	}
@@ -203,6 +206,8 @@ static int run(const void *data)
 		.columns = kind.columns,
 		.types = kind.types,
 		.dev = config->dev,
+		/* Rates need a sample before the first that is shown. */
+		.looks_before = kind.show == show_links && config->look.interval_ns > 0,
 		.show = kind.show,
 		.context = &state,
 	});

@@ -13,9 +13,10 @@ static const struct option_spec options[] = {
 	OPTION(C, by, NAMES, "by", 0, "FIELD,..", "group by these fields: comm, laddr, dev, cpu, or any other"),
 	OPTION(C, rx, FLAG, "rx", 0, NULL, "limit to received packets"),
 	OPTION(C, tx, FLAG, "tx", 0, NULL, "limit to sent packets"),
-	OPTION(C, svg, TEXT, "svg", 0, "FILE", "draw waterfalls and a heat map per stage"),
-	OPTION(C, html, TEXT, "html", 0, "FILE", "the same as a self-contained page"),
-	OPTION(C, trace, TEXT, "trace", 0, "FILE", "write trace-event JSON for ui.perfetto.dev: one track per CPU"),
+	OPTION(C, svg, TEXT, "svg", 0, "FILE", "draw waterfalls and a heat map per stage", .file = FILE_WRITE),
+	OPTION(C, html, TEXT, "html", 0, "FILE", "the same as a self-contained page", .file = FILE_WRITE),
+	OPTION(C, trace, TEXT, "trace", 0, "FILE", "write trace-event JSON for ui.perfetto.dev: one track per CPU",
+	       .file = FILE_WRITE),
 	OPTION(C, returns, FLAG, "return", 0, NULL,
 	       "also trace the return of the system call, and spliced data: adds cost to every system call of the "
 	       "host"),

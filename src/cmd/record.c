@@ -9,10 +9,11 @@
 #include "run/command.h"
 #include "run/run_diagnosis.h"
 #include "run/run_events.h"
+#include "run/run_oops.h"
+#include "run/run_ship.h"
 
-/* How often the window is moved, and what stays of it even when the file is too large. */
+/* How often the window is moved. */
 #define HOUSEKEEPING_NS (1 * NSEC_PER_SEC)
-#define SIZE_KEEP_NS    (2 * NSEC_PER_SEC)
 
 struct config {
 	const char *file;
@@ -25,17 +26,20 @@ struct config {
 	double on_finding;
 	uint64_t before_ns;
 	uint64_t after_ns;
+	struct ship_options ship;
 	struct command_line command;
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "the recording to write; must not exist"),
+	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "the recording to write; must not exist",
+	       .file = FILE_WRITE),
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
 	       "stop after this time (default: never)"),
 	NETNS_OPTION(struct config, live.netns),
-	OPTION(struct config, live.rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
+	OPTION(struct config, live.rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory",
+	       .file = FILE_READ),
 	OPTION(struct config, size, SIZE, "size", 0, "BYTES",
-	       "keep a moving window: delete the oldest rows at this size"),
+	       "keep a moving window: delete the oldest rows so that file and log stay below this"),
 	OPTION(struct config, age_ns, SECONDS, "age", 0, "TIME",
 	       "keep a moving window: delete rows older than this (24h)"),
 	OPTION(struct config, on_finding, RATIO, "on-finding", 0, "CERTAINTY",
@@ -50,6 +54,8 @@ static const struct option_spec options[] = {
 	OPTION(struct config, events.ports, PORTS, "port", 'P', "PORT,..", "limit to events of these ports"),
 	OPTION(struct config, events.kernel_stack, FLAG, "stack", 0, NULL, "record the kernel stack with each event"),
 	OPTION(struct config, events.buffer_bytes, SIZE, "buffer", 0, "SIZE", "size of the ring buffer"),
+	OPTION_GROUP(struct config, ship, ship_option_table),
+	SHIP_TOKEN_OPTION(struct config, ship.token_file),
 	POSITIONAL(struct config, what, TEXTS, "WHAT",
 		   "what to record: diagnose (snapshots and findings; the default), events, tools"),
 	OPTION(struct config, command, COMMAND, NULL, 0, "COMMAND", "run this command and end when it ends"),
@@ -69,6 +75,8 @@ struct recorder {
 	struct run *run;
 	struct run_diagnosis live;
 	struct run_events events;
+	struct run_oops oops;
+	struct run_ship ship;
 	struct trace_options options;
 	VEC(struct recorded_name *) names;
 	bool diagnose;
@@ -77,38 +85,19 @@ struct recorder {
 
 /* --- the moving window --- */
 
-/* Deletes a little first, then more. The last seconds stay, whatever their size. */
-static int keep_size(struct recorder *recorder, uint64_t now_ns)
-{
-	static const unsigned parts[] = {10, 4, 2, 2};
-	struct store *store = recorder->run->store;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(parts); i++) {
-		uint64_t oldest_ns;
-
-		if (!recorder->config->size || store_size(store) < recorder->config->size)
-			return 0;
-		oldest_ns = store_oldest_ns(store);
-		if (oldest_ns == 0 || oldest_ns + SIZE_KEEP_NS >= now_ns)
-			return 0;
-		r = store_trim(store, 0, oldest_ns + (now_ns - SIZE_KEEP_NS - oldest_ns) / parts[i] + 1);
-	}
-	return r;
-}
-
 static int keep_window(struct recorder *recorder)
 {
 	const struct config *config = recorder->config;
 	struct store *store = recorder->run->store;
-	uint64_t now_ns = clock_real_ns();
+	uint64_t now_ns = store_now_ns(store), oldest_ns = config->age_ns ? store_oldest_ns(store) : 0;
 	int r = 0;
 
-	if (config->age_ns && now_ns > config->age_ns)
+	/* Reads every table, so not before a hundredth is due. */
+	if (oldest_ns && oldest_ns + config->age_ns + config->age_ns / 100 < now_ns)
 		r = store_trim(store, 0, now_ns - config->age_ns);
 	if (r == 0 && config->on_finding > 0 && now_ns - config->before_ns > recorder->keep_until_ns)
 		r = store_trim(store, recorder->keep_until_ns, now_ns - config->before_ns);
-	return r == 0 ? keep_size(recorder, now_ns) : r;
+	return r;
 }
 
 static void check_stored(struct recorder *recorder, int r)
@@ -127,7 +116,7 @@ static void on_mark(void *context, int signal_number _unused_)
 	struct recorder *recorder = context;
 	int r = store_add_mark(recorder->run->store, clock_real_ns(), "SIGUSR2");
 
-	recorder->keep_until_ns = clock_real_ns() + recorder->config->after_ns;
+	recorder->keep_until_ns = store_now_ns(recorder->run->store) + recorder->config->after_ns;
 	check_stored(recorder, r < 0 ? r : store_commit(recorder->run->store));
 }
 
@@ -136,6 +125,8 @@ static int begin(struct run_sink *sink, struct run *run)
 	struct recorder *recorder = (struct recorder *)sink;
 	int r = loop_add_signal(run->loop, SIGUSR2, on_mark, recorder);
 
+	if (r == 0)
+		r = run_stored(run, store_limit_size(run->store, recorder->config->size));
 	if (r == 0)
 		r = loop_add_timer(run->loop, HOUSEKEEPING_NS, HOUSEKEEPING_NS, on_housekeeping, recorder, NULL);
 	return r;
@@ -149,13 +140,14 @@ static int see_findings(struct run_diagnosis *live, const struct diagnosis_view 
 	const struct diagnosis_record *record = view->gone ? NULL : diagnosis_get(view->diagnosis);
 	const struct finding_record *findings;
 	_cleanup_free_ char *label = NULL;
-	uint64_t now_ns;
+	uint64_t now_ns, end_ns;
 	bool is_new;
 
 	if (!record)
 		return 0;
 	findings = record->findings.items;
-	now_ns = record->start_ns + record->window_ms * 1000000;
+	now_ns = store_now_ns(recorder->run->store);
+	end_ns = record->start_ns + record->window_ms * NSEC_PER_MSEC;
 	if (config->on_finding <= 0 || record->findings.count == 0 || findings[0].certainty < config->on_finding)
 		return 0;
 	is_new = now_ns > recorder->keep_until_ns;
@@ -163,7 +155,7 @@ static int see_findings(struct run_diagnosis *live, const struct diagnosis_view 
 	if (!is_new)
 		return 0;
 	label = xasprintf("finding: %s %s", findings[0].cause, findings[0].module);
-	return run_stored(recorder->run, store_add_mark(recorder->run->store, now_ns, label));
+	return run_stored(recorder->run, store_add_mark(recorder->run->store, end_ns, label));
 }
 
 /* --- the command --- */
@@ -230,12 +222,14 @@ static void add_sources(struct recorder *recorder)
 	struct run *run = recorder->run;
 
 	run_add_sink(run, NULL, &recorder->sink);
+	run_oops_init(&recorder->oops, run);
 	if (recorder->diagnose)
 		run_diagnosis_init(&recorder->live, run);
 	if (recorder->names.count)
 		run_events_init(&recorder->events, run, &recorder->options);
 	vec_each(&recorder->names, name)
 		run_events_add(&recorder->events, &(*name)->session, &(*name)->plan, &recorder->options);
+	run_ship_init(&recorder->ship, run, &recorder->config->ship);
 }
 
 static int run(const void *data)
@@ -298,7 +292,8 @@ static const struct command record_command = {
 	.name = "record",
 	.summary = "recording of snapshots, findings and events in a file",
 	.description = "Writes snapshots five times per second and the diagnosis of every second to one SQLite file; "
-		       "unchanged rows are written once. nest diagnose, watch, sockets and the others read it with -f; "
+		       "unchanged rows are written once. Kernel reports logged meanwhile are kept (nest oops -f). nest "
+		       "diagnose, watch, sockets and the others read it with -f; "
 		       "nest report summarises it; nest sql queries it.\n\nSIGUSR2, or nest snapshot from another "
 		       "terminal, marks a moment. With --on-finding a mark also keeps the time around it.",
 	.examples = examples,

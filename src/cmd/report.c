@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest report: the incident page of a recording. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/out.h"
 #include "base/parse.h"
+#include "fleet/fleet_report.h"
 #include "report/capture.h"
 #include "report/report.h"
 #include "report/report_journeys.h"
-#include "run/command.h"
+#include "run/command_confine.h"
+#include "run/recorders.h"
 #include "view/json.h"
 
 struct config {
@@ -21,6 +25,8 @@ struct config {
 	const char *html;
 	bool json;
 	const char *output;
+	struct fleet_options fleet;
+	uint64_t last_ns;
 };
 
 static const struct option_spec options[] = {
@@ -28,12 +34,19 @@ static const struct option_spec options[] = {
 	OPTION(struct config, to, TEXT, "to", 0, "TIME", "end here (-1m: before the end)"),
 	OPTION(struct config, before, TEXT, "before", 0, "TIME", "with --after: compare the time before this"),
 	OPTION(struct config, after, TEXT, "after", 0, "TIME", "with the time after this"),
-	OPTION(struct config, compare, TEXT, "compare", 0, "FILE2", "compare FILE with this recording"),
-	OPTION(struct config, html, TEXT, "html", 0, "OUT", "write a self-contained page with plots"),
+	OPTION(struct config, compare, TEXT, "compare", 0, "FILE2", "compare FILE with this recording",
+	       .file = FILE_READ),
+	OPTION(struct config, html, TEXT, "html", 0, "OUT", "write a self-contained page with plots",
+	       .file = FILE_WRITE),
 	OPTION(struct config, json, FLAG, "json", 'j', NULL, "print one JSON object"),
-	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
-	POSITIONAL(struct config, file, TEXT, "FILE", "the recording, or a capture file (pcap, pcapng)",
-		   .required = true),
+	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file instead of standard output",
+	       .file = FILE_WRITE),
+	OPTION_GROUP(struct config, fleet, fleet_option_table),
+	OPTION(struct config, last_ns, SECONDS, "last", 0, "TIME", "this much of the past (of the fleet: default 1h)"),
+	POSITIONAL(struct config, file, TEXT, "FILE",
+		   "the recording, or a capture file (pcap, pcapng); default: that of a running nest agent or nest "
+		   "record",
+		   .file = FILE_INPUT),
 	OPTION_END,
 };
 
@@ -64,6 +77,11 @@ static int make(const char *file, const char *from, const char *to, struct repor
 
 static int check_config(const struct config *config)
 {
+	if (!config->file && !config->fleet.url)
+		return command_fail(EXIT_USAGE, "report: FILE is missing, and no nest agent or nest record that may be "
+						"read runs here: nest report FILE, or --fleet URL");
+	if (config->last_ns && (config->to || config->before || config->compare))
+		return command_fail(EXIT_USAGE, "report: --last excludes --to, --before and --compare");
 	if ((config->before || config->after) && (!config->before || !config->after || config->compare))
 		return command_fail(EXIT_USAGE, "report: --before and --after go together, and not with --compare");
 	return EXIT_DONE;
@@ -96,7 +114,7 @@ static int write_page(const char *path, const struct report_record *record, cons
 		r = out_done(&out);
 	}
 	if (r < 0)
-		return command_fail(EXIT_IO, "report: cannot write %s: %s", path, strerror(-r));
+		return command_fail(EXIT_IO, "report: cannot write %s: %s", path, new_file_error(r));
 	return EXIT_DONE;
 }
 
@@ -131,13 +149,63 @@ static int write_text(const struct config *config, const struct report_record *r
 	if (r == -EPIPE)
 		return EXIT_DONE;
 	if (r < 0)
-		log_error("report: cannot write %s: %s", config->output ?: "standard output", strerror(-r));
+		log_error("report: cannot write %s: %s", config->output ?: "standard output", new_file_error(r));
 	return r < 0 || journeys < 0 ? EXIT_IO : EXIT_DONE;
 }
 
-static int run(const void *data)
+/* --- the fleet --- */
+
+static int write_fleet(const struct config *config, const struct fleet_report *report)
 {
-	const struct config *config = data;
+	struct out out;
+	int r = out_open(&out, config->output);
+
+	if (r == 0) {
+		if (config->json)
+			fleet_report_print_json(report, &out);
+		else
+			fleet_report_print(report, &out);
+		r = out_done(&out);
+	}
+	if (r < 0 && r != -EPIPE)
+		return command_fail(EXIT_IO, "report: cannot write %s: %s", config->output ?: "standard output",
+				    new_file_error(r));
+	return EXIT_DONE;
+}
+
+static int report_fleet(const struct config *config)
+{
+	_cleanup_(fleet_report_freep) struct fleet_report *report = NULL;
+	uint64_t now_ns = clock_real_ns(), last_ns = config->last_ns ? config->last_ns : 3600 * NSEC_PER_SEC;
+	struct fleet_link link = {};
+	struct why why = {};
+	int r;
+
+	if (config->file || config->from || config->to || config->before || config->after || config->compare ||
+	    config->html)
+		return command_fail(EXIT_USAGE, "report: --fleet goes with --last, --json and -o only");
+	r = fleet_link_open(&config->fleet, &link, &why);
+	if (r == 0)
+		r = fleet_report_make(&link, now_ns - min_of(last_ns, now_ns), now_ns, &report, &why);
+	fleet_link_close(&link);
+	if (r < 0)
+		return command_fail(r == -EINVAL && !report ? EXIT_USAGE : EXIT_IO, "report: %s", why.text);
+	return write_fleet(config, report);
+}
+
+/* Of the recorder that runs here where no file is named; --last counts from the end. */
+static void complete_config(struct config *config, char **ret_file, char **ret_from)
+{
+	if (config->fleet.url)
+		return;
+	if (!config->file)
+		config->file = *ret_file = recorders_find();
+	if (config->last_ns && !config->from)
+		config->from = *ret_from = xasprintf("-%" PRIu64 "ns", config->last_ns);
+}
+
+static int make_and_write(const struct config *config)
+{
 	_cleanup_(report_freep) struct report *report = NULL, *before = NULL;
 	struct list changes = {};
 	struct why why = {};
@@ -145,6 +213,8 @@ static int run(const void *data)
 
 	if (code != EXIT_DONE)
 		return code;
+	if (config->fleet.url)
+		return report_fleet(config);
 	r = make_both(config, &report, &before, &why);
 	if (r < 0)
 		return command_fail(EXIT_IO, "report: %s", why.text);
@@ -153,6 +223,23 @@ static int run(const void *data)
 	if (config->html)
 		return write_page(config->html, report_head(report), before ? &changes : NULL);
 	return write_text(config, report_head(report), before ? &changes : NULL);
+}
+
+static int run(const void *data)
+{
+	struct config config = *(const struct config *)data;
+	_cleanup_free_ char *file = NULL, *from = NULL;
+	struct why why = {};
+
+	if (config.last_ns && config.from)
+		return command_fail(EXIT_USAGE, "report: --last excludes --from");
+	complete_config(&config, &file, &from);
+	if (file) {
+		command_confine_note(FILE_READ, file);
+		if (command_confine_live(MAY_NOTHING_ELSE, 0, &why) < 0)
+			return command_fail(EXIT_CANNOT_OBSERVE, "report: %s", why.text);
+	}
+	return make_and_write(&config);
 }
 
 static const char *const examples[] = {
@@ -164,15 +251,22 @@ static const char *const examples[] = {
 	"a page with plots",
 	"nest report capture.pcapng",
 	"connections of a packet capture",
+	"nest report --last 30m",
+	"the last 30 minutes of this host, from the agent that runs here",
+	"nest report --fleet http://reader:secret@clickhouse:8123/nest --last 1h",
+	"which hosts, causes, paths and services, of the whole fleet",
 	NULL,
 };
 
 static const struct command report_command = {
 	.name = "report",
-	.summary = "summary of a recording: findings, talkers, retransmissions, drops, latencies, changes",
+	.summary = "summary of a recording or capture: findings, talkers, drops",
 	.description = "Summarises a recording of nest record or --save: findings over time, who talked to whom, "
 		       "retransmissions, drops, and latencies.\n\nOf a capture file (tcpdump -w, pcap or pcapng): "
-		       "connections, retransmissions, RTT, resets and zero windows, and what a capture cannot show.",
+		       "connections, retransmissions, RTT, resets and zero windows, and what a capture cannot "
+		       "show.\n\nWith --fleet, of the rows that "
+		       "agents shipped to ClickHouse: causes, the addresses that many hosts accuse, hosts, services, "
+		       "retransmissions, drops.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

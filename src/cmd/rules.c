@@ -52,7 +52,8 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, measures, FLAG, "measures", 'm', NULL, "list the measures that conditions use"),
-	OPTION(struct config, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
+	OPTION(struct config, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory",
+	       .file = FILE_READ),
 	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
 };

@@ -542,7 +542,7 @@ static const char *const examples[] = {
 
 static const struct command sockets_command = {
 	.name = "sockets",
-	.summary = "TCP, UDP, UNIX and other sockets with queues, variables and owner",
+	.summary = "TCP, UDP, UNIX and other sockets with queues and owner",
 	.description =
 		"One row per socket, TCP and UDP unless families are given; families can be combined. The columns are "
 		"those of ss: RECVQ and SENDQ in bytes, of a listener the length of its accept queue and the backlog "

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "fleet/fleet_query.h"
 #include "run/command.h"
 #include "run/output_exit.h"
 #include "store/views.h"
@@ -18,6 +19,7 @@ struct config {
 	const char *query;
 	bool schema;
 	uint64_t timeout_ns;
+	struct fleet_options fleet;
 	struct output_options output;
 };
 
@@ -26,8 +28,9 @@ static const struct option_spec options[] = {
 	       "list the tables and columns of the recording, with their meaning"),
 	OPTION(struct config, timeout_ns, SECONDS, "timeout", 0, "SECONDS",
 	       "stop the query after this time (default: never)"),
+	OPTION_GROUP(struct config, fleet, fleet_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, file, TEXT, "FILE", "the recording", .required = true),
+	POSITIONAL(struct config, file, TEXT, "FILE", "the recording; not with --fleet", .file = FILE_INPUT),
 	POSITIONAL(struct config, query, TEXT, "SELECT", "the query"),
 	OPTION_END,
 };
@@ -291,6 +294,69 @@ static int answer(const struct config *config, struct recording *recording, cons
 	return code;
 }
 
+/* --- the fleet --- */
+
+struct fleet_show {
+	const struct config *config;
+	struct output *output;
+	uint64_t rows;
+	struct why *why;
+};
+
+static int show_type(void *context, const struct record_type *type)
+{
+	struct fleet_show *show = context;
+	struct shape shape = SHAPE_OF(type);
+
+	return output_open(&show->config->output, &shape, &show->output, show->why);
+}
+
+static bool show_row(void *context, const void *row)
+{
+	struct fleet_show *show = context;
+
+	show->rows += output_record(show->output, &RECORD_OF(row));
+	return true;
+}
+
+static const char schema_sql[] = "SELECT table, name AS column, type FROM system.columns WHERE database = "
+				 "currentDatabase()";
+
+static int ask_fleet(const struct config *config)
+{
+	/* There is no file: the first word is the query. */
+	const char *query = config->schema ? schema_sql : config->file;
+	struct fleet_link link = {};
+	struct why why = {};
+	struct fleet_show show = {.config = config, .why = &why};
+	struct answer_ops ops = {.type = show_type, .row = show_row, .context = &show};
+	int r, code;
+
+	if (config->query || (config->schema && config->file))
+		return command_fail(EXIT_USAGE, "sql: --fleet goes without FILE: nest sql --fleet URL \"SELECT ...\"");
+	if (!query)
+		return command_fail(EXIT_USAGE, "sql: the query is missing: nest sql --fleet URL \"SELECT ...\"");
+	r = fleet_link_open(&config->fleet, &link, &why);
+	if (r < 0)
+		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "sql: %s", why.text);
+	link.timeout_ns = config->timeout_ns;
+	r = fleet_query(&link, query, &ops, &why);
+	if (show.output)
+		code = output_exit_code("sql", output_close(show.output));
+	else
+		code = r < 0 ? output_refused("sql", r == -EINVAL || r == -ECANCELED ? r : -EIO, &why) : EXIT_DONE;
+	fleet_link_close(&link);
+	if (r < 0 && !show.output)
+		return code;
+	if (r < 0)
+		return command_fail(EXIT_IO, "sql: %s", why.text);
+	if (link.unfit)
+		log_warn("%llu values that did not fit their columns are shown as unknown",
+			 (unsigned long long)link.unfit);
+	log_info("%llu rows", (unsigned long long)show.rows);
+	return code;
+}
+
 static int run(const void *data)
 {
 	const struct config *config = data;
@@ -298,6 +364,10 @@ static int run(const void *data)
 	struct why why = {};
 	int r;
 
+	if (config->fleet.url)
+		return ask_fleet(config);
+	if (!config->file)
+		return command_fail(EXIT_USAGE, "sql: FILE is missing: nest sql FILE \"SELECT ...\", or --fleet URL");
 	if (!config->query && !config->schema)
 		return command_fail(EXIT_USAGE, "sql: the query is missing: nest sql FILE \"SELECT ...\", or --schema "
 						"to list tables and columns");
@@ -319,15 +389,21 @@ static const char *const examples[] = {
 	"nest sql day.nest \"SELECT raddr, max(srtt_ns) FROM tcp JOIN socket ON cookie = tcp_cookie GROUP BY 1\" "
 	"--json",
 	"the largest SRTT by peer, as JSON",
+	"nest sql --fleet http://reader:secret@clickhouse:8123/nest \"SELECT host, cause, count() FROM finding GROUP "
+	"BY 1, "
+	"2\"",
+	"findings by host and cause, of the whole fleet",
 	NULL,
 };
 
 static const struct command sql_command = {
 	.name = "sql",
-	.summary = "SQL query of a recording, read-only",
-	.description = "Each record type is a table; each table has a view v_TABLE with readable times, handles and "
-		       "flags. The file is opened read-only, and no code in it (views, triggers) is run. The SQL "
-		       "dialect is that of SQLite.",
+	.summary = "SQL query of a recording or of the fleet, read-only",
+	.description =
+		"Each record type is a table; each table has a view v_TABLE with readable times, handles and "
+		"flags. The file is opened read-only, and no code in it (views, triggers) is run. The SQL "
+		"dialect is that of SQLite.\n\nWith --fleet the query goes to ClickHouse, in its dialect; tables are "
+		"named as in a recording, with host and boot in front.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -23,7 +23,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, rate, UINT, "rate", 0, "N", "samples per second, 1 to 50 (default 10)", .min = 1,
 	       .max = 50),
 	OPTION_GROUP(struct config, input, input_option_table),
-	OPTION(struct config, save, TEXT, "save", 0, "FILE", "also record to this file, for -f"),
+	OPTION(struct config, save, TEXT, "save", 0, "FILE", "also record to this file, for -f", .file = FILE_WRITE),
 	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
 };
@@ -63,13 +63,13 @@ static const char *const examples[] = {
 
 static const struct command stalls_command = {
 	.name = "stalls",
-	.summary = "interruptions of TCP connections, with what stopped at the same time",
+	.summary = "interruptions of TCP connections, and what they have in common",
 	.description =
 		"One line per interruption when it is over: a connection had data in flight and a retransmission "
 		"timeout passed without an ACK, or the peer closed its window, or a steady stream of received data "
-		"paused. SHARED says what the connections that stopped at the same time have in common.\n\nThe begin "
+		"paused. SHARED says what the connections that stopped at the same time have in common.\n\nThe start "
 		"is exact to milliseconds, from the kernel's ages of the last ACK and data; the end lies between two "
-		"samples, and the field error says how far the length may be off.",
+		"samples, and the field error is the accuracy of the length.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

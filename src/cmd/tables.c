@@ -102,7 +102,7 @@ static const char *const examples[] = {
 
 static const struct command tables_command = {
 	.name = "tables",
-	.summary = "tables of the snapshot: processes, threads, cgroups, firewall rules, queues, pressure",
+	.summary = "tables of the snapshot: threads, cgroups, firewall, queues",
 	.description = "The snapshot is the input of the diagnosis. nest sockets, links, routes, counters and limits "
 		       "show their tables more conveniently.",
 	.examples = examples,

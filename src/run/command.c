@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/command.h"
 #include "base/alloc.h"
+#include "base/option_file.h"
 #include "base/out.h"
+#include "run/command_confine.h"
 #include "run/tool_command.h"
 
 static int by_name(const void *a, const void *b)
@@ -157,6 +159,7 @@ static bool asks_for_help(int argc, char **argv)
 int command_run(const struct command *command, int argc, char **argv)
 {
 	_cleanup_free_ void *config = xzalloc(command->config_size);
+	struct option_words file = {};
 	struct why why = {};
 	int r;
 
@@ -165,21 +168,28 @@ int command_run(const struct command *command, int argc, char **argv)
 	argc = take_verbose(argc, argv);
 	if (command->defaults)
 		memcpy(config, command->defaults, command->config_size);
-	r = option_parse(command->options, argc, argv, config, &why);
+	r = option_file_read(command->options, argc, argv, &file, &why);
+	if (r == 0)
+		r = option_parse(command->options, (int)file.words.count, file.words.items, config, &why);
 	if (r < 0) {
 		log_error("%s: %s (nest %s --help)", command->name, why.text, command->name);
 		r = EXIT_USAGE;
+	} else if (command_confine(command, config, &why) < 0) {
+		log_error("%s: %s", command->name, why.text);
+		r = EXIT_CANNOT_OBSERVE;
 	} else {
 		r = command->run ? command->run(config) : command->run_subject(command->subject, config);
 	}
 	option_done(command->options, config);
+	option_file_done(&file);
 	return r;
 }
 
 /* --- help text --- */
 
-#define HELP_WIDTH  80
-#define HELP_INDENT 26
+#define HELP_WIDTH     80
+#define HELP_INDENT    26
+#define EXAMPLE_INDENT 6
 
 /* Words of a paragraph, folded at the width; the first line begins at column `at`. */
 static void add_folded(struct buf *out, const char *text, size_t at, size_t indent)
@@ -209,16 +219,26 @@ static void add_paragraph(struct buf *out, const char *text)
 	add_folded(out, text, 0, 0);
 }
 
-void command_add_paragraphs(const struct command *command, struct buf *out,
-			    void (*add)(struct buf *out, const char *paragraph))
+static void add_paragraphs(const char *text, struct buf *out, void (*add)(struct buf *out, const char *paragraph))
 {
-	for (const char *text = command->description ?: ""; *text;) {
+	while (*text) {
 		const char *end = strstr(text, "\n\n");
 		_cleanup_free_ char *paragraph = xstrndup(text, end ? (size_t)(end - text) : strlen(text));
 
 		add(out, paragraph);
 		text = end ? end + 2 : "";
 	}
+}
+
+void command_add_paragraphs(const struct command *command, struct buf *out,
+			    void (*add)(struct buf *out, const char *paragraph))
+{
+	_cleanup_buf_ struct buf more = BUF_INIT(65536);
+
+	if (command->describe)
+		command->describe(&more);
+	add_paragraphs(command->description ?: "", out, add);
+	add_paragraphs(buf_text(&more), out, add);
 }
 
 static void add_help_of(const struct option_spec *spec, struct buf *out)
@@ -288,6 +308,8 @@ void command_add_help(const struct command *command, struct buf *out)
 	if (!command->examples)
 		return;
 	buf_add_text(out, "\nExamples:\n");
-	for (const char *const *example = command->examples; *example; example += 2)
-		buf_add_format(out, "  %s\n      %s\n", example[0], example[1]);
+	for (const char *const *example = command->examples; *example; example += 2) {
+		buf_add_format(out, "  %s\n      ", example[0]);
+		add_folded(out, example[1], EXAMPLE_INDENT, EXAMPLE_INDENT);
+	}
 }

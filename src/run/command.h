@@ -13,6 +13,7 @@ struct command {
 	const char *name;                  /* one word, or the word of a family and another: "flow record" */
 	const char *summary;               /* one line, no full stop */
 	const char *description;           /* paragraphs for help and man page, separated by blank lines; may be NULL */
+	void (*describe)(struct buf *out); /* appends more paragraphs, made from tables; may be NULL */
 	const char *const *examples;       /* "command line", "what it does", ..., NULL; may be NULL */
 	const struct option_spec *options; /* may be NULL */
 	size_t config_size;
@@ -22,6 +23,7 @@ struct command {
 	/* Instead of run, where one function serves many commands: subject says which. */
 	int (*run_subject)(const void *subject, const void *config);
 	const void *subject;
+	unsigned reader_may; /* enum confine_may: what it does beside reading when it reads files */
 };
 
 REGISTRY(command, struct command);

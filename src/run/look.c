@@ -11,7 +11,8 @@ const struct option_spec look_option_table[] = {
 	       "load no BPF programs: use /proc and netlink only"),
 	OPTION(struct look_options, duration_ns, SECONDS, "duration", 'd', "SECONDS", "stop after this time"),
 	OPTION_GROUP(struct look_options, input, input_option_table),
-	OPTION(struct look_options, save, TEXT, "save", 0, "FILE", "also record to this file, for -f"),
+	OPTION(struct look_options, save, TEXT, "save", 0, "FILE", "also record to this file, for -f",
+	       .file = FILE_WRITE),
 	OPTION_GROUP(struct look_options, output, output_option_table),
 	POSITIONAL(struct look_options, interval_ns, SECONDS, "INTERVAL", "print again every N seconds"),
 	POSITIONAL(struct look_options, count, UINT, "COUNT", "stop after COUNT samples"),
@@ -77,6 +78,34 @@ static int take(struct run_sink *sink, struct run *run _unused_, const void *ite
 
 static const struct run_sink_ops table_ops = {.prepare = prepare, .take = take};
 
+/* Of the command that is borrowed now. */
+static struct {
+	int (*take)(const struct look *look, void *context);
+	void *context;
+} borrower;
+
+bool look_is(const struct command *command)
+{
+	for (const struct option_spec *spec = command->options; spec && spec->kind != OPT_END; spec++)
+		if (spec->kind == OPT_GROUP && spec->group == look_option_table)
+			return true;
+	return false;
+}
+
+int look_borrow(const struct command *command, int argc, char **argv,
+		int (*borrow)(const struct look *look, void *context), void *context)
+{
+	int code = EXIT_USAGE;
+
+	if (!look_is(command))
+		return code;
+	borrower.take = borrow;
+	borrower.context = context;
+	code = command_run(command, argc, argv);
+	borrower.take = NULL;
+	return code;
+}
+
 int look_run(const struct look *look)
 {
 	const struct look_options *options = look->options;
@@ -87,6 +116,8 @@ int look_run(const struct look *look)
 				      .once = !options->interval_ns}};
 	struct look_table table = {.sink = {.ops = &table_ops}, .look = look};
 
+	if (borrower.take)
+		return take_ptr(borrower.take)(look, borrower.context);
 	run_snapshots_init(&table.snapshots, &run, options->netns);
 	table.snapshots.dev = look->dev;
 	table.snapshots.request.types = look->types;

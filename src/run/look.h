@@ -42,3 +42,13 @@ struct look {
 
 /* Returns the exit code. */
 int look_run(const struct look *look);
+
+struct command;
+/* Whether the command shows a table of a snapshot by look_run. */
+bool look_is(const struct command *command);
+/*
+ * Runs the command with these words (without its name), but hands what it would look at to borrow instead: for a server
+ * that shows the same tables. borrow returns an exit code; EXIT_USAGE also where the words are wrong.
+ */
+int look_borrow(const struct command *command, int argc, char **argv,
+		int (*borrow)(const struct look *look, void *context), void *context);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 
 #include "base/exit_code.h"
 #include "base/log.h"
+#include "base/new_file.h"
 #include "run/output_exit.h"
 
 int output_refused(const char *command, int result, const struct why *why)
@@ -22,6 +22,6 @@ int output_exit_code(const char *command, int result)
 	/* As the shell would have seen it. */
 	if (result == -EPIPE)
 		return EXIT_SIGNAL + SIGPIPE;
-	log_error("%s: writing failed: %s", command, strerror(-result));
+	log_error("%s: writing failed: %s", command, new_file_error(result));
 	return EXIT_IO;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "run/agent_ask.h"
 #include "run/recorders.h"
 
 static bool is_of_this_boot(const struct recording *recording)
@@ -43,11 +44,25 @@ static int try_recorder(uint64_t pid, void *context)
 	return 0;
 }
 
+static bool try_agent(struct past *found)
+{
+	struct past past = {.file = agent_ask_file()};
+	struct why why = {};
+
+	if (past.file && open_file(&past, &why) > 0)
+		*found = past;
+	else
+		past_close(&past);
+	return found->replay != NULL;
+}
+
 int past_open(struct past *ret_past, const char *file, struct why *why)
 {
 	int r;
 
 	*ret_past = (struct past){};
+	if (!file && try_agent(ret_past))
+		return 1;
 	if (!file) {
 		/* Without /proc there is no recorder to be found. */
 		(void)!recorders_each(try_recorder, ret_past);

@@ -61,7 +61,7 @@ static int open_file(struct path_file *file, const char *path, struct why *why)
 	int r = path ? out_open(&file->out, path) : 0;
 
 	if (r < 0)
-		return why_set(why, -EIO, "cannot write %s: %s", path, strerror(-r));
+		return why_set(why, -EIO, "cannot write %s: %s", path, new_file_error(r));
 	file->path = path;
 	return 0;
 }
@@ -231,7 +231,7 @@ static int finish_file(struct path_file *file, struct why *why)
 	int r = path ? out_done(&file->out) : 0;
 
 	file->path = NULL;
-	return r < 0 ? why_set(why, r, "cannot write %s: %s", path, strerror(-r)) : 0;
+	return r < 0 ? why_set(why, r, "cannot write %s: %s", path, new_file_error(r)) : 0;
 }
 
 static void add_moment(struct buf *out, const char *format, uint64_t ns)

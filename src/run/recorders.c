@@ -12,10 +12,11 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/parse.h"
+#include "run/agent_ask.h"
 
 #define SUFFIX_OF_LOG "-wal" /* SQLite's write-ahead log stands beside the file and is open as well */
 
-/* nest record; with options before its name it is none of ours. */
+/* nest record or nest agent; with options before its name it is none of ours. */
 bool recorders_has(uint64_t pid)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
@@ -28,7 +29,8 @@ bool recorders_has(uint64_t pid)
 	word = text.data + strlen(text.data) + 1;
 	name = strrchr(text.data, '/');
 	name = name ? name + 1 : text.data;
-	return strcmp(name, "nest") == 0 && word < text.data + text.len && strcmp(word, "record") == 0;
+	return strcmp(name, "nest") == 0 && word < text.data + text.len &&
+	       (strcmp(word, "record") == 0 || strcmp(word, "agent") == 0);
 }
 
 int recorders_each(int (*found)(uint64_t pid, void *context), void *context)
@@ -74,6 +76,24 @@ static char *file_behind(const char *link)
 	    file.st_mode & (S_IWGRP | S_IWOTH))
 		return NULL;
 	return xstrdup(target);
+}
+
+static int find_file(uint64_t pid, void *context)
+{
+	char **file = context;
+
+	if (!*file)
+		*file = recorders_file(pid);
+	return 0;
+}
+
+char *recorders_find(void)
+{
+	char *file = agent_ask_file();
+
+	if (!file)
+		(void)!recorders_each(find_file, &file);
+	return file;
 }
 
 char *recorders_file(uint64_t pid)

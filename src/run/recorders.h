@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The recorders (nest record) that run on this host. */
+/* The recorders (nest record, nest agent) that run on this host. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,3 +15,5 @@ bool recorders_has(uint64_t pid);
  * root or to this user, and nobody else may write the file.
  */
 char *recorders_file(uint64_t pid);
+/* That of the first one that has one; NULL: there is none. */
+char *recorders_find(void);

@@ -10,6 +10,9 @@
 #include "base/log.h"
 #include "base/out.h"
 #include "base/parse.h"
+#include "kernel/capability.h"
+#include "kernel/symbols.h"
+#include "run/command_confine.h"
 #include "run/output_exit.h"
 #include "run/run.h"
 #include "snapshot/core/netns.h"
@@ -101,6 +104,12 @@ int run_follow(struct run *run, child_follow_fn *follow, void *context)
 	return r < 0 ? why_set(&run->why, r, "cannot follow the process: %s", strerror(-r)) : 0;
 }
 
+void run_needs(struct run *run, unsigned may, uint64_t keep)
+{
+	run->may |= may;
+	run->keep |= keep;
+}
+
 int run_stored(struct run *run, int r)
 {
 	return r < 0 ? why_set(&run->why, r, "%s", store_why(run->store)) : r;
@@ -112,7 +121,7 @@ int run_open_out(struct run *run, struct run_sink *sink, struct out *out, const 
 
 	if (r == 0)
 		sink->out = out;
-	return r < 0 ? why_set(&run->why, -EIO, "cannot write %s: %s", path, strerror(-r)) : 0;
+	return r < 0 ? why_set(&run->why, -EIO, "cannot write %s: %s", path, new_file_error(r)) : 0;
 }
 
 /* --- what ends it ------------------------------------------------------------------------------------------------- */
@@ -172,11 +181,20 @@ static int watch_netns(struct run *run)
 	return loop_add_timer(run->loop, NETNS_LOOK_NS, NETNS_LOOK_NS, on_netns_look, run, NULL);
 }
 
+/* What is observed live can be followed while it is written; the rest replaces a file when it is whole. */
+static int flush_out(const struct run *run, struct out *out)
+{
+	int r = out_flush(out);
+
+	return r == 0 && run->loop ? out_publish(out) : r;
+}
+
 static void flush(struct run *run)
 {
 	vec_each(&run->sinks, sink)
-		if (((*sink)->output && output_flush((*sink)->output) < 0) ||
-		    ((*sink)->out && out_flush((*sink)->out) < 0))
+		if (((*sink)->output &&
+		     (output_flush((*sink)->output) < 0 || flush_out(run, output_out((*sink)->output)) < 0)) ||
+		    ((*sink)->out && flush_out(run, (*sink)->out) < 0))
 			run_stop(run, 0);
 }
 
@@ -225,6 +243,8 @@ static int check_options(struct run *run)
 		return why_set(&run->why, -EINVAL, "only one of -p and a command");
 	if (options->max_loss && parse_decimal(options->max_loss, 0, UINT64_MAX, &number) < 0)
 		return why_set(&run->why, -EINVAL, "--max-loss needs a whole number");
+	if (options->input.other && !options->both_ends)
+		return why_set(&run->why, -EINVAL, "only one -f: nest diagnose reads the recordings of both ends");
 	if (options->input.file && (options->save || options->command.argc || options->children))
 		return why_set(&run->why, -EINVAL, "-f excludes --save, --children and a command");
 	return 0;
@@ -280,9 +300,20 @@ static void on_store_tick(void *context, uint64_t expirations _unused_)
 	stop_at(run, run_stored(run, store_tick(run->store)));
 }
 
+static int open_file(struct run *run)
+{
+	bool resumed;
+
+	if (!run->options.save)
+		return 0;
+	if (run->options.resume)
+		return store_resume(run->options.save, run->options.name, &run->store, &resumed, &run->why);
+	return store_create(run->options.save, run->options.name, &run->store, &run->why);
+}
+
 static int open_store(struct run *run)
 {
-	int r = run->options.save ? store_create(run->options.save, run->options.name, &run->store, &run->why) : 0;
+	int r = open_file(run);
 
 	if (r < 0 || !run->store || !run->loop)
 		return r;
@@ -331,6 +362,20 @@ static void watch(struct run *run)
 		on_store_tick(run, 1);
 }
 
+/* Everything is attached, and what is needed later is known. */
+static int give_up_privilege(struct run *run)
+{
+	if (run->options.input.file || run->is_privileged)
+		return 0;
+	/* Opened now, with what the process holds; read when the first name is wanted. */
+	kernel_symbols_hold();
+	if (run->child.pid > 0)
+		run_needs(run, MAY_SIGNAL, 0);
+	if (run->may & MAY_USE_MAPS && confine_maps_need_privilege())
+		run_needs(run, 0, CAP_BIT(CAP_BPF));
+	return command_confine_live(run->may | MAY_READ_PROC, run->keep, &run->why);
+}
+
 /* --- item by item ------------------------------------------------------------------------------------------------- */
 
 static int advance(struct run *run, struct run_source *source)
@@ -353,6 +398,37 @@ static struct run_source *oldest(struct run *run)
 	return found;
 }
 
+uint64_t run_next_ns(const struct run *run)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	vec_each(&run->sources, source)
+		next_ns = min_of(next_ns, (*source)->next_ns);
+	return next_ns;
+}
+
+int run_step(struct run *run)
+{
+	struct run_source *source = oldest(run);
+	int r = 0;
+
+	if (!source)
+		return 0;
+	run->last_ns = source->next_ns;
+	r = source->ops->give(source, run);
+	return r == 0 && !run->stopped ? advance(run, source) : r;
+}
+
+int run_restep(struct run *run)
+{
+	int r = 0;
+
+	vec_each(&run->sources, source)
+		if (r == 0)
+			r = advance(run, *source);
+	return r;
+}
+
 /* Duration and intervals are those of the items' own time, from the first one on. */
 static int read_items(struct run *run)
 {
@@ -364,6 +440,11 @@ static int read_items(struct run *run)
 	vec_each(&run->sources, any)
 		if (r == 0)
 			r = advance(run, *any);
+	/* Of the live host the one item is there: nothing else will be read from it. */
+	run->may = 0;
+	run->keep = 0;
+	if (r == 0)
+		r = give_up_privilege(run);
 	source = oldest(run);
 	begin_ns = source ? source->next_ns : 0;
 	interval_ns = begin_ns + options->interval_ns;
@@ -462,7 +543,8 @@ static int close_all(struct run *run)
 static int code_of_error(const struct run *run)
 {
 	const struct run_options *options = &run->options;
-	bool files = options->input.file || options->save || (options->writes_a_file && run->began);
+	bool files = !run->cannot_observe &&
+		     (options->input.file || options->save || (options->writes_a_file && run->began));
 
 	/* recording_check_interface */
 	if (run->recording && run->result == -ENODEV)
@@ -483,14 +565,20 @@ static int code_of_end(const struct run *run)
 static int observe(struct run *run)
 {
 	const struct run_options *options = &run->options;
-	bool waits = !options->input.file && !options->once;
+	bool waits = (!options->input.file || options->paced) && !options->once;
 	int r = waits ? open_loop(run) : 0;
 
 	if (r == 0)
 		r = options->input.file ? input_open(&options->input, &run->recording, &run->range, &run->why)
 					: open_store(run);
-	if (r == 0)
+	if (r == 0) {
 		r = open_sources(run);
+		run->cannot_observe = r < 0 && !options->input.file;
+	}
+	if (r == 0 && run->recording && waits)
+		r = run_restep(run);
+	if (r == 0 && waits)
+		r = give_up_privilege(run);
 	if (r < 0 || !waits)
 		return r < 0 ? r : read_items(run);
 	run->began = true;
@@ -498,6 +586,32 @@ static int observe(struct run *run)
 		log_status("ready");
 	watch(run);
 	return 0;
+}
+
+int run_open_inside(struct run *run)
+{
+	int r = check_options(run);
+
+	run->child = CHILD_INIT;
+	vec_each(&run->sources, source)
+		if (r == 0)
+			r = call(*source, prepare, run);
+	vec_each(&run->sinks, sink)
+		if (r == 0)
+			r = call(*sink, prepare, run);
+	if (r == 0)
+		r = input_open(&run->options.input, &run->recording, &run->range, &run->why);
+	if (r == 0)
+		r = open_sources(run);
+	if (r == 0)
+		r = run_restep(run);
+	return r;
+}
+
+void run_close_inside(struct run *run)
+{
+	(void)close_all(run);
+	child_done(&run->child);
 }
 
 int run_carry_out(struct run *run)
@@ -521,6 +635,9 @@ int run_carry_out(struct run *run)
 		code = code ?: r;
 	}
 	closed = store_close(run->store, run->result < 0 ? NULL : &run->why);
+	/* A recording of nothing would be in the way of the next one. */
+	if (run->options.save && run->cannot_observe)
+		(void)unlink(run->options.save);
 	if (closed < 0 && run->result == 0)
 		code = fail(run, closed, EXIT_IO);
 	end = code_of_end(run);

@@ -99,12 +99,15 @@ struct run_options {
 	uint64_t pid;
 	bool children; /* follow pid and the processes that it starts */
 	struct input_options input;
+	bool both_ends; /* a second -f is the recording of the other end */
 	const char *save;
+	bool resume; /* goes on with a recording of that name */
 	const char *max_loss;
 	const char *netns;  /* the run ends when this namespace is gone; NULL: none */
 	bool once;          /* one item without waiting for it */
 	bool attaches;      /* scripts may wait for `nest: ready` */
 	bool ends_itself;   /* a signal comes before its time: 128+n */
+	bool paced;         /* a recording is not read to its end at once: a sink asks for its items (run_step) */
 	bool writes_a_file; /* besides what save names: what fails once it began is output */
 };
 
@@ -112,7 +115,7 @@ struct run {
 	struct run_options options;
 	VEC(struct run_source *) sources;
 	VEC(struct run_sink *) sinks; /* of all of them */
-	struct loop *loop;            /* NULL of a recording, and with once */
+	struct loop *loop;            /* NULL with once, and of a recording that is not paced */
 	struct child child;
 	struct store *store;         /* of --save, else NULL */
 	struct recording *recording; /* of -f, else NULL */
@@ -122,9 +125,13 @@ struct run {
 	uint64_t intervals; /* that are over */
 	uint64_t last_ns;   /* of a recording: time of the item that was handed out last */
 	bool began;
+	bool cannot_observe; /* a source could not be opened, live */
 	bool stopped;
-	int result;   /* 0 or a negative errno, with the sentence in why */
-	int ended_by; /* signal, or 0 */
+	int result;         /* 0 or a negative errno, with the sentence in why */
+	int ended_by;       /* signal, or 0 */
+	unsigned may;       /* enum confine_may: what sources and sinks do until the end (run_needs) */
+	uint64_t keep;      /* capabilities that this takes */
+	bool is_privileged; /* it cannot be confined yet */
 	struct why why;
 };
 
@@ -134,14 +141,31 @@ void run_add_sink(struct run *run, struct run_source *source, struct run_sink *s
 /* Runs everything, from checking options to the closing line; an exit code. Closes all sources and sinks. */
 int run_carry_out(struct run *run);
 
+/*
+ * A run on a recording inside another one: the caller opens it, takes its items by run_step until run_next_ns is
+ * UINT64_MAX, and closes it, also where opening failed. Nothing is printed; errors are in run->why.
+ */
+int run_open_inside(struct run *run) _must_check_;
+void run_close_inside(struct run *run);
+
 /* --- for sources and sinks --- */
 
 /* An item for all sinks of the source. */
 void run_hand_out(struct run *run, struct run_source *source, const void *item);
+/* Of a paced recording: when the next item happened, UINT64_MAX at the end; hands it to the sinks. */
+uint64_t run_next_ns(const struct run *run);
+int run_step(struct run *run) _must_check_;
+/* After a source was moved to another time (run_snapshots_seek): makes its next item ready. */
+int run_restep(struct run *run) _must_check_;
 /* Ends the run; result: 0, or a negative errno with the sentence in run->why. */
 void run_stop(struct run *run, int result);
 /* In open: calls follow for the command, or for the process of -p --children and those that it has started. */
 int run_follow(struct run *run, child_follow_fn *follow, void *context) _must_check_;
+/*
+ * In open, prepare or begin: what the source or sink will still do once everything is attached, and the capabilities
+ * that it takes. The process gives up everything else before the first item (command_confine.h).
+ */
+void run_needs(struct run *run, unsigned may, uint64_t keep);
 /* The result of a function that writes to run->store, with the sentence. */
 int run_stored(struct run *run, int r);
 /* In prepare: where the sink writes text; "-" and NULL: standard output. An error is not a usage error. */

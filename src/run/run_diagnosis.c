@@ -29,16 +29,19 @@ const struct option_spec diagnosis_option_table[] = {
 	       "limit to connections routed through this interface"),
 	OPTION(struct diagnosis_options, selection.ports, PORTS, "port", 'P', "PORT,..",
 	       "limit to sockets with one of these ports, local or remote"),
-	OPTION(struct diagnosis_options, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
+	OPTION(struct diagnosis_options, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory",
+	       .file = FILE_READ),
 	OPTION(struct diagnosis_options, engine, TEXT, "engine", 0, "NAME",
 	       "inference engine: rules (default), nest2011, flowdiagnoser"),
 	OPTION(struct diagnosis_options, passive, FLAG, "passive", 0, NULL,
 	       "send nothing: do not probe silent peers with keep-alives"),
 	OPTION_GROUP(struct diagnosis_options, input, input_option_table),
 	OPTION(struct diagnosis_options, past, TEXT, "past", 0, "FILE",
-	       "compare with the last 2 minutes of this recording; none: with nothing. Default: that of a running nest "
-	       "record"),
-	OPTION(struct diagnosis_options, save, TEXT, "save", 0, "FILE", "also record to this file, for -f"),
+	       "use the last 2 minutes of this recording as baseline; none: no baseline. Default: that of a running "
+	       "nest agent or nest record",
+	       .file = FILE_READ),
+	OPTION(struct diagnosis_options, save, TEXT, "save", 0, "FILE", "also record to this file, for -f",
+	       .file = FILE_WRITE),
 	OPTION_END,
 };
 
@@ -92,6 +95,9 @@ static void add_view(struct run_diagnosis *diagnosis, const struct netns_record 
 	diagnosis_set_engine(view->diagnosis, diagnosis->engine);
 	diagnosis_set_selection(view->diagnosis, &diagnosis->options->selection);
 	diagnosis_set_netns_name(view->diagnosis, name);
+	if (diagnosis->far)
+		diagnosis_set_seen_from(view->diagnosis, far_side_own_host(diagnosis->far),
+					far_side_far_host(diagnosis->far));
 	if (recording)
 		diagnosis_set_host(view->diagnosis, recording_host(recording)->host);
 	set_netns_option(view->diagnosis, diagnosis->options, netns, name);
@@ -222,13 +228,12 @@ static void add_sample(struct run_diagnosis *diagnosis, const struct snapshot *s
 		window_add(view->window,
 			   diagnosis->several ? snapshot_slice_cut(view->slice, snapshot, view->netns) : snapshot);
 	}
-	diagnosis->samples_so_far++;
 }
 
-/* Facts alone need no further window. */
+/* A fact needs no further window, whatever else waits to be confirmed. */
 static bool is_ripe(const struct diagnosis_view *view)
 {
-	return view->windows >= DIAGNOSIS_WINDOWS || diagnosis_is_settled(view->diagnosis);
+	return view->windows >= DIAGNOSIS_WINDOWS || diagnosis_has_fact(view->diagnosis);
 }
 
 static bool all_settled(const struct run_diagnosis *diagnosis)
@@ -249,17 +254,41 @@ static int report_window(struct run_diagnosis *diagnosis, const struct diagnosis
 	return r;
 }
 
+/* Live, the clock ends a run, however long samples take. */
+static bool is_time_over(const struct run_diagnosis *diagnosis)
+{
+	return diagnosis->deadline_ns && clock_ns(CLOCK_BOOTTIME) >= diagnosis->deadline_ns;
+}
+
+/* A window ends with its last sample; where samples take long, with fewer of them. */
+static bool is_window_over(const struct window_count *count, unsigned samples, uint64_t window_ns, uint64_t boot_ns)
+{
+	return count->intervals >= samples ||
+	       (count->intervals >= SAMPLES_MIN && boot_ns - count->begin_ns >= window_ns + window_ns / 2);
+}
+
+static void finish_window(struct run_diagnosis *diagnosis, struct diagnosis_view *view)
+{
+	struct graph *graph = window_finish(view->window);
+
+	if (diagnosis->far)
+		far_side_join(diagnosis->far, graph);
+	diagnosis_add_window(view->diagnosis, graph);
+	view->windows++;
+}
+
 static int end_window(struct run_diagnosis *diagnosis)
 {
 	int r = 0;
 
-	diagnosis->samples_so_far = 0;
+	diagnosis->count.intervals = 0;
 	diagnosis->windows++;
-	vec_each(&diagnosis->views, view) {
-		diagnosis_add_window((*view)->diagnosis, window_finish((*view)->window));
-		(*view)->windows++;
-	}
-	diagnosis->last = (diagnosis->windows_wanted && diagnosis->windows >= diagnosis->windows_wanted) ||
+	if (diagnosis->far)
+		far_side_end_window(diagnosis->far);
+	vec_each(&diagnosis->views, view)
+		finish_window(diagnosis, *view);
+	diagnosis->last = is_time_over(diagnosis) ||
+			  (diagnosis->windows_wanted && diagnosis->windows >= diagnosis->windows_wanted) ||
 			  (diagnosis->until_settled && all_settled(diagnosis));
 	vec_each(&diagnosis->views, view)
 		if (r == 0)
@@ -268,24 +297,41 @@ static int end_window(struct run_diagnosis *diagnosis)
 	return r != 0 ? r : diagnosis->last;
 }
 
+/* The first sample only sets the base: a window spans that many intervals. */
+static void count_sample(struct run_diagnosis *diagnosis, const struct snapshot *snapshot, bool first)
+{
+	if (diagnosis->count.intervals == 0)
+		diagnosis->count.begin_ns = first ? snapshot->begin_boot_ns : diagnosis->count.last_ns;
+	diagnosis->count.intervals += !first;
+	diagnosis->count.last_ns = snapshot->begin_boot_ns;
+	if (first && !diagnosis->run->recording && diagnosis->duration_ns)
+		diagnosis->deadline_ns =
+			snapshot->begin_boot_ns + diagnosis->duration_ns + diagnosis->snapshots.pace_ns;
+}
+
 static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const void *item)
 {
 	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
 	const struct snapshot *snapshot = item;
-	bool first = diagnosis->windows == 0;
+	bool first = diagnosis->count.last_ns == 0;
 	int r = 0;
 
 	for (size_t i = 0; i < snapshot->table_count; i++)
 		sink->shown += snapshot->tables[i].count;
-	if (first && diagnosis->samples_so_far == 0)
+	if (first && !diagnosis->lists_unseen)
 		run_snapshots_warn_gaps(snapshot);
-	if (diagnosis->samples_so_far == 0)
+	if (first || (diagnosis->count.intervals == 0 && diagnosis->windows > 0))
 		r = match_views(diagnosis, snapshot);
 	if (r < 0)
 		return r;
 	add_sample(diagnosis, snapshot);
-	/* The first window's first sample only sets the base: a window spans that many intervals. */
-	if (diagnosis->samples_so_far < diagnosis->samples + first)
+	if (diagnosis->far)
+		r = far_side_advance(diagnosis->far, snapshot->begin_time_ns, &diagnosis->run->why);
+	if (r < 0)
+		return r;
+	count_sample(diagnosis, snapshot, first);
+	if (!is_window_over(&diagnosis->count, diagnosis->samples, diagnosis->window_ns, snapshot->begin_boot_ns) &&
+	    !(diagnosis->count.intervals > 0 && is_time_over(diagnosis)))
 		return 0;
 	return end_window(diagnosis);
 }
@@ -319,19 +365,49 @@ static int prepare(struct run_sink *sink, struct run *run)
 	return r == 0 ? run_open_out(run, sink, &diagnosis->out, diagnosis->file) : r;
 }
 
+static uint64_t count_windows(const struct run_diagnosis *diagnosis)
+{
+	const struct replay *replay = diagnosis->snapshots.replay;
+	struct window_count count = {};
+	uint64_t windows = 0;
+
+	for (uint64_t i = 0; i < replay_samples(replay) && windows < (uint64_t)1 << 30; i++) {
+		uint64_t boot_ns = replay_boot_ns(replay, i);
+
+		if (count.intervals == 0)
+			count.begin_ns = i ? count.last_ns : boot_ns;
+		count.intervals += i > 0;
+		count.last_ns = boot_ns;
+		if (is_window_over(&count, diagnosis->samples, diagnosis->window_ns, boot_ns)) {
+			count.intervals = 0;
+			windows++;
+		}
+	}
+	return windows;
+}
+
 /* Of a recording: as many windows as it has, so that the last one is known for it. */
 static int begin(struct run_sink *sink, struct run *run)
 {
 	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
-	uint64_t samples = run->recording ? replay_samples(diagnosis->snapshots.replay) : 0;
-	uint64_t windows = samples > 0 ? min_of((samples - 1) / diagnosis->samples, (uint64_t)1 << 30) : 0;
+	const char *other = diagnosis->options->input.other;
+	uint64_t samples, windows;
+	int r;
 
-	if (!run->recording)
+	if (run->recording && other) {
+		r = far_side_open(other, run->recording, &run->range, diagnosis->knowledge, &diagnosis->far, &run->why);
+		if (r < 0)
+			return r;
+	}
+	if (!run->recording || diagnosis->endless)
 		return 0;
+	samples = replay_samples(diagnosis->snapshots.replay);
+	windows = count_windows(diagnosis);
 	if (windows < DIAGNOSIS_WINDOWS)
 		return why_set(&run->why, -EINVAL,
-			       "%llu samples are too few: the diagnosis needs %d windows of %u samples",
-			       (unsigned long long)samples, DIAGNOSIS_WINDOWS, diagnosis->samples);
+			       "%llu samples are too few: the diagnosis needs %u (%d windows of %u, and one before)",
+			       (unsigned long long)samples, DIAGNOSIS_WINDOWS * diagnosis->samples + 1,
+			       DIAGNOSIS_WINDOWS, diagnosis->samples);
 	if (!diagnosis->windows_wanted || diagnosis->windows_wanted > windows)
 		diagnosis->windows_wanted = (unsigned)windows;
 	return 0;
@@ -346,10 +422,8 @@ static int report_early(struct run_diagnosis *diagnosis)
 	vec_each(&diagnosis->views, at) {
 		struct diagnosis_view *view = *at;
 
-		if (diagnosis->samples_so_far >= SAMPLES_MIN) {
-			diagnosis_add_window(view->diagnosis, window_finish(view->window));
-			view->windows++;
-		}
+		if (diagnosis->count.intervals >= SAMPLES_MIN)
+			finish_window(diagnosis, view);
 		if (r == 0 && view->windows >= WINDOWS_TO_CONFIRM)
 			r = diagnosis->report(diagnosis, view);
 		else
@@ -388,6 +462,7 @@ static void close_diagnosis(struct run_sink *sink)
 	vec_each(&diagnosis->views, view)
 		view_free(*view);
 	vec_done(&diagnosis->views);
+	far_side_close(diagnosis->far);
 	knowledge_free(diagnosis->knowledge);
 	free(diagnosis->needs);
 }
@@ -400,6 +475,15 @@ static const struct run_sink_ops diagnosis_ops = {
 	.account = account,
 	.close = close_diagnosis,
 };
+
+void run_diagnosis_restart(struct run_diagnosis *diagnosis)
+{
+	vec_each(&diagnosis->views, view)
+		view_free(*view);
+	diagnosis->views.count = 0;
+	diagnosis->count = (struct window_count){};
+	diagnosis->windows = 0;
+}
 
 static void set_pace(struct run_diagnosis *diagnosis)
 {
@@ -440,6 +524,7 @@ void run_diagnosis_init(struct run_diagnosis *diagnosis, struct run *run)
 	diagnosis->snapshots.request.types = options->input.file ? NULL : diagnosis->needs;
 	diagnosis->snapshots.request.repeated = true;
 	diagnosis->snapshots.request.passive = options->passive;
+	diagnosis->snapshots.no_time_wait = true;
 	diagnosis->snapshots.pace_ns = diagnosis->window_ns / diagnosis->samples;
 	diagnosis->several = netns && strcmp(netns, "all") == 0;
 	run_add_sink(run, &diagnosis->snapshots.source, &diagnosis->sink);

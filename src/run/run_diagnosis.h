@@ -7,6 +7,7 @@
 
 #include "base/out.h"
 #include "diagnose/infer/diagnosis.h"
+#include "run/far_side.h"
 #include "run/run_snapshots.h"
 #include "view/output.h"
 
@@ -33,6 +34,12 @@ struct diagnosis_view {
 	bool gone; /* the namespace is no more: this is its last report, about nothing new */
 };
 
+/* The open window. */
+struct window_count {
+	unsigned intervals;         /* between its samples so far */
+	uint64_t begin_ns, last_ns; /* its base and its last sample, in time since boot */
+};
+
 struct run_diagnosis {
 	struct run_sink sink;
 	struct run_snapshots snapshots; /* the source */
@@ -41,7 +48,9 @@ struct run_diagnosis {
 	const struct diagnosis_options *options;
 	uint64_t duration_ns; /* 0: until a signal or the end of the recording */
 	bool no_past;         /* does not begin with what a recorder has seen */
+	bool endless;         /* of a recording: goes on after its last window, which may be diagnosed again */
 	bool until_settled;   /* ends before that when all findings are facts */
+	bool lists_unseen;    /* its report has what was not seen: no warning besides */
 	unsigned rate;        /* windows a second; 0: one */
 	const char *file;     /* where text goes; NULL: standard output */
 	/* Records instead of text; NULL: text. */
@@ -64,15 +73,19 @@ struct run_diagnosis {
 	bool last;
 	/* Inside. */
 	struct knowledge *knowledge;
+	struct far_side *far; /* the recording of the other end, else NULL */
 	const struct engine *engine;
 	const struct record_type **needs;
 	char pid[24];
-	bool several;            /* namespaces come and go */
-	unsigned samples;        /* of a window */
-	unsigned samples_so_far; /* in this one */
+	bool several;     /* namespaces come and go */
+	unsigned samples; /* of a window */
+	struct window_count count;
+	uint64_t deadline_ns; /* live: the end of the run, in time since boot; 0: none */
 	uint64_t window_ns;
 	unsigned windows_wanted;
 };
 
+/* Forgets all windows: the next sample is of another time. */
+void run_diagnosis_restart(struct run_diagnosis *diagnosis);
 /* Makes it a source of the run with this diagnosis as its sink; the command has set its choices. */
 void run_diagnosis_init(struct run_diagnosis *diagnosis, struct run *run);

@@ -5,7 +5,10 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
+#include "base/confine.h"
 #include "base/log.h"
+#include "kernel/capability.h"
+#include "kernel/symbols.h"
 #include "run/live_words.h"
 #include "tool/core/cgroups.h"
 #include "tool/core/keep.h"
@@ -50,6 +53,24 @@ static int follow(struct run_events *events)
 	return wanted ? run_follow(events->run, follow_one, events->live) : 0;
 }
 
+/* What is done while events come: reading maps, unless the request says otherwise. */
+static void note_needs(struct run_events *events)
+{
+	struct run *run = events->run;
+
+	run_needs(run, MAY_USE_MAPS, 0);
+	for (unsigned i = 0; i < events->count; i++) {
+		/* Each interval has maps of its own. */
+		if (events->requests[i].config.mode != EVENT_STREAM)
+			run_needs(run, MAY_MAKE_MAPS, CAP_BIT(CAP_BPF));
+		if (events->requests[i].event->sweep)
+			run_needs(run, MAY_MAKE_MAPS, CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON));
+	}
+	/* Names of a process's functions come from its memory map and the files in it. */
+	if (events->user_stacks)
+		run_needs(run, MAY_INSPECT, CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_DAC_READ_SEARCH));
+}
+
 static int open_live(struct run_source *source, struct run *run)
 {
 	struct run_events *events = (struct run_events *)source;
@@ -68,6 +89,7 @@ static int open_live(struct run_source *source, struct run *run)
 		r = live_start(events->live, run->loop, &sink, &run->why);
 	if (r == 0)
 		warn_missing_hooks(events);
+	note_needs(events);
 	return r;
 }
 
@@ -140,6 +162,8 @@ static void account_loss(struct run_source *source, struct run *run _unused_, st
 	add_reason(account, all.memory, "started, but not kept until their end (map full)");
 	add_reason(account, all.missed, "at most, missed while their BPF program was running");
 	live_warn_hidden(events->live);
+	if (kernel_symbols_missing())
+		log_warn("kernel functions are shown as addresses: %s", kernel_symbols_missing());
 }
 
 static void close_events(struct run_source *source)
@@ -167,7 +191,8 @@ void run_events_init(struct run_events *events, struct run *run, const struct tr
 				      .run = run,
 				      .buffer_bytes = options->buffer_bytes,
 				      .cgroup = options->cgroup,
-				      .iface = options->iface};
+				      .iface = options->iface,
+				      .user_stacks = options->user_stack};
 	run_add_source(run, &events->source);
 }
 

@@ -23,6 +23,7 @@ struct run_events {
 	uint64_t buffer_bytes;
 	const char *cgroup; /* as -C names it; NULL: all */
 	const char *iface;  /* as -i names it; NULL: all */
+	bool user_stacks;
 	struct event_request requests[RUN_EVENTS_MAX];
 	unsigned count;
 	struct live *live;

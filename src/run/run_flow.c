@@ -14,6 +14,8 @@
 #include "flow/trace/elf_kind.h"
 #include "flow/trace/live_file.h"
 #include "flow/trace/trace.h"
+#include "kernel/capability.h"
+#include "run/command_confine.h"
 #include "run/run_flow.h"
 
 /* The kernel wakes the reader of probes only when half of a buffer is full. */
@@ -82,6 +84,7 @@ static int start_program(struct run_source *source, struct run *run)
 		return why_set(&run->why, -errno, "cannot start a process: %s", strerror(errno));
 	if (flow->pid == 0)
 		become(flow->command->argv, flow->library, flow->path);
+	run_needs(run, MAY_SIGNAL, 0);
 	return 0;
 }
 
@@ -141,6 +144,8 @@ static int carry_out(struct run_flow *flow, const struct run_source_ops *ops, ui
 	flow->run.options = (struct run_options){
 		.name = "flow record", .duration_ns = duration_ns, .attaches = true, .writes_a_file = true};
 	flow->source.ops = ops;
+	/* Also when it is the default. */
+	command_confine_note(FILE_WRITE, flow->path);
 	run_add_source(&flow->run, &flow->source);
 	return run_carry_out(&flow->run);
 }
@@ -151,8 +156,7 @@ int run_flow_program(struct run_flow *flow, uint64_t duration_ns)
 		.open = start_program, .stop = stop_program, .finish = finish_program, .account = account_flow};
 	int code = carry_out(flow, &ops, duration_ns);
 
-	return code == EXIT_DONE && WIFEXITED(flow->status) && WEXITSTATUS(flow->status) == 127 ? EXIT_CANNOT_OBSERVE
-												: code;
+	return code == EXIT_DONE && WIFEXITED(flow->status) && WEXITSTATUS(flow->status) == 127 ? EXIT_USAGE : code;
 }
 
 int run_flow_finish(struct run_flow *flow)
@@ -216,6 +220,8 @@ static int attach_probe(struct run_source *source, struct run *run)
 	r = loop_add_fd(run->loop, fd, EPOLLIN, on_readable, flow, NULL);
 	if (r == 0)
 		r = loop_add_timer(run->loop, PROBE_READ_NS, PROBE_READ_NS, on_time, flow, NULL);
+	run_needs(run, MAY_OBSERVE | MAY_SIGNAL | MAY_INSPECT,
+		  CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_DAC_READ_SEARCH));
 	return r < 0 ? why_set(&run->why, r, "cannot wait for the probes: %s", strerror(-r)) : 0;
 }
 

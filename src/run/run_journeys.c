@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/confine.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "kernel/capability.h"
 #include "path/journey/journey_event.h"
 #include "path/sum/summary.h"
 #include "record/expr.h"
@@ -274,6 +276,9 @@ static int open_live(struct run_source *source, struct run *run)
 	if (r < 0)
 		return r;
 	warn_hidden_stages(journeys);
+	/* Hooks are attached when the first packet needs them, and others loaded when these cost too much. */
+	run_needs(run, MAY_OBSERVE,
+		  CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_NET_ADMIN) | CAP_BIT(CAP_SYS_ADMIN));
 	journeys->begin_ns = clock_monotonic_ns();
 	if (journeys->progress)
 		r = loop_add_timer(run->loop, PROGRESS_NS, PROGRESS_NS, on_progress, journeys, NULL);

@@ -4,8 +4,19 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/confine.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "kernel/capability.h"
+#include "snapshot/socket/time_wait.h"
+
+/* Time without a sample that is a loss. */
+#define GAP_NS NSEC_PER_SEC
+/* SECURITY.md says what each of them is for. */
+#define SAMPLING                                                                                                       \
+	(CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_NET_ADMIN) | CAP_BIT(CAP_NET_RAW) |                     \
+	 CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_SYSLOG))
 
 static int prepare(struct run_source *source, struct run *run)
 {
@@ -24,7 +35,8 @@ static int prepare(struct run_source *source, struct run *run)
 static int give(struct run_source *source, struct run *run)
 {
 	struct run_snapshots *snapshots = (struct run_snapshots *)source;
-	int r = run->store ? run_stored(run, store_add_snapshot(run->store, snapshots->snapshot)) : 0;
+	int r = run->store && !snapshots->unsaved ? run_stored(run, store_add_snapshot(run->store, snapshots->snapshot))
+						  : 0;
 
 	if (r < 0)
 		return r;
@@ -35,25 +47,73 @@ static int give(struct run_source *source, struct run *run)
 
 static int take(struct run_snapshots *snapshots)
 {
-	return snapshot_take(snapshots->snapshot, &snapshots->request, &snapshots->run->why);
+	int r = snapshot_take(snapshots->snapshot, &snapshots->request, &snapshots->run->why);
+
+	if (r == 0 && snapshots->no_time_wait)
+		snapshot_drop_time_wait(snapshots->snapshot);
+	return r;
 }
 
-static void on_timer(void *context, uint64_t expirations _unused_)
+/* Nobody saw what came and went meanwhile: from a second on, that is a loss. */
+static int note_skipped(struct run_snapshots *snapshots, uint64_t skipped)
+{
+	struct run *run = snapshots->run;
+	uint64_t gap_ns = skipped * snapshots->pace_ns;
+
+	snapshots->skipped += skipped;
+	if (gap_ns < GAP_NS)
+		return 0;
+	snapshots->lost += skipped;
+	snapshots->gaps_ns += gap_ns;
+	return run->store ? run_stored(run, store_add_loss(run->store, "sample", skipped)) : 0;
+}
+
+static void on_timer(void *context, uint64_t expirations)
 {
 	struct run_snapshots *snapshots = context;
+	/* What is late before the second one is the start: the first loads the BPF programs. */
+	int r = snapshots->taken >= 2 && !snapshots->paused ? note_skipped(snapshots, expirations - 1) : 0;
+
+	if (r < 0)
+		run_stop(snapshots->run, r);
+	else if (!snapshots->paused)
+		run_snapshots_now(snapshots);
+}
+
+void run_snapshots_now(struct run_snapshots *snapshots)
+{
 	int r = take(snapshots);
 
+	snapshots->taken++;
 	if (r == 0)
 		r = give(&snapshots->source, snapshots->run);
 	if (r < 0)
 		run_stop(snapshots->run, r);
 }
 
+int run_snapshots_seek(struct run_snapshots *snapshots, uint64_t from_ns)
+{
+	struct run *run = snapshots->run;
+	struct time_range range = {.from_ns = max_of(from_ns, run->range.from_ns), .to_ns = run->range.to_ns};
+	struct replay *replay;
+	int r = replay_open(run->recording, &range, snapshots->request.types, &replay, &run->why);
+
+	if (r < 0)
+		return r;
+	replay_close(snapshots->replay);
+	snapshots->replay = replay;
+	snapshots->due_ns = 0;
+	return 0;
+}
+
 static int open_live(struct run_source *source, struct run *run)
 {
 	struct run_snapshots *snapshots = (struct run_snapshots *)source;
+	bool elsewhere = snapshots->netns && *snapshots->netns;
 	int r = run->loop ? loop_add_timer(run->loop, 0, snapshots->pace_ns, on_timer, snapshots, NULL) : 0;
 
+	/* Sources ask the kernel again for each sample, and some load programs when they see a reason to. */
+	run_needs(run, MAY_OBSERVE | MAY_INSPECT | MAY_SIGNAL, SAMPLING | (elsewhere ? CAP_BIT(CAP_SYS_ADMIN) : 0));
 	return r < 0 ? why_set(&run->why, r, "cannot sample again: %s", strerror(-r)) : 0;
 }
 
@@ -116,6 +176,10 @@ static void account(struct run_source *source, struct run *run _unused_, struct 
 	const struct run_snapshots *snapshots = (struct run_snapshots *)source;
 
 	account->lost += snapshots->lost + (snapshots->replay ? replay_refused(snapshots->replay) : 0);
+	if (snapshots->gaps_ns)
+		buf_add_format(&account->more, "%s%llu samples skipped, no sample for %.1f s",
+			       account->more.len ? "; " : "", (unsigned long long)snapshots->skipped,
+			       (double)snapshots->gaps_ns / NSEC_PER_SEC);
 }
 
 static void close_snapshots(struct run_source *source)
@@ -170,11 +234,12 @@ void run_snapshots_warn_gaps(const struct snapshot *snapshot)
 	snapshot_each(snapshot, gap_type, const struct gap_record, gap) {
 		_cleanup_buf_ struct buf text = BUF_INIT(4096);
 
+		buf_add_text(&text, "not seen: ");
+		text_add_terminal(&text, gap->lost, strlen(gap->lost));
+		buf_add_text(&text, " (");
 		text_add_terminal(&text, gap->source, strlen(gap->source));
 		buf_add_text(&text, ": ");
 		text_add_terminal(&text, gap->why, strlen(gap->why));
-		buf_add_text(&text, "; not known: ");
-		text_add_terminal(&text, gap->lost, strlen(gap->lost));
-		log_warn("%s", buf_text(&text));
+		log_warn("%s)", buf_text(&text));
 	}
 }

@@ -11,7 +11,10 @@ struct run_snapshots {
 	const char *netns;               /* as -N names it */
 	const char *dev;                 /* may be NULL: an interface that must exist, except in a recording */
 	struct snapshot_request request; /* namespaces are filled in */
+	bool no_time_wait;               /* without sockets in TIME_WAIT */
 	uint64_t pace_ns;                /* live: time between two of them */
+	bool paused;                     /* live: no samples for now */
+	bool unsaved;                    /* not written into the recording of --save: another source is */
 	uint64_t apart_ns;               /* recorded: those that follow closer than this are passed over */
 	/* Now. */
 	struct netns_list namespaces;
@@ -19,6 +22,9 @@ struct run_snapshots {
 	struct replay *replay;
 	uint64_t due_ns; /* recorded: the next one that is wanted */
 	uint64_t lost;
+	uint64_t taken;   /* live: samples so far */
+	uint64_t skipped; /* live: samples that were due while another was taken, or the process was stopped */
+	uint64_t gaps_ns; /* live: time without a sample where that was more than a second */
 };
 
 /* Makes it a source of the run. */
@@ -27,5 +33,9 @@ void run_snapshots_init(struct run_snapshots *snapshots, struct run *run, const 
 void run_snapshots_refresh(struct run_snapshots *snapshots);
 /* Whether -N chooses this namespace of a recording; wanted may be NULL. */
 bool run_snapshots_match(const char *wanted, const struct netns_record *netns);
+/* Live, at once: a sample before its time. */
+void run_snapshots_now(struct run_snapshots *snapshots);
+/* Recorded: goes on with the first sample at or after that time; then run_restep. */
+int run_snapshots_seek(struct run_snapshots *snapshots, uint64_t from_ns) _must_check_;
 /* Gaps as warnings, once per run. */
 void run_snapshots_warn_gaps(const struct snapshot *snapshot);

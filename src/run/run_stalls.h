@@ -7,10 +7,10 @@
 
 enum stall_share {
 	STALL_UNKNOWN,    /* nobody else used the path, so nobody can tell */
-	STALL_CONNECTION, /* others to the same host went on */
+	STALL_CONNECTION, /* others to the same host made progress */
 	STALL_PEER,       /* the peer closed its window */
 	STALL_PATH,       /* all connections to the host */
-	STALL_HOST,       /* connections to several hosts, and none went on */
+	STALL_HOST,       /* connections to several hosts, and none made progress */
 	STALL_LINK,       /* the interface lost or regained its carrier, or was set down or up */
 };
 

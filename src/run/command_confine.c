@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "run/command_confine.h"
+
+#include <string.h>
+
+/* Of the command that runs; a process runs one. */
+static struct confine files;
+static bool confined;
+
+/* LeakSanitizer opens /proc and stops the threads at the end of the process: what is built with it stays free. */
+#ifdef __SANITIZE_ADDRESS__
+static const bool confines = false;
+#else
+static const bool confines = true;
+#endif
+
+struct search {
+	const uint8_t *config;
+	bool reader;
+};
+
+void command_confine_note(enum option_file kind, const char *path)
+{
+	switch (kind) {
+	case FILE_INPUT:
+	case FILE_READ:
+		confine_add_input(&files, path);
+		break;
+	case FILE_WRITE:
+		confine_add_output(&files, path);
+		break;
+	case FILE_TREE:
+		confine_add_tree(&files, path, true);
+		break;
+	case FILE_SERVER:
+		files.may |= path ? MAY_SERVE : 0;
+		break;
+	case FILE_NONE:
+		break;
+	}
+}
+
+static void add_file(struct search *search, enum option_file kind, const char *path)
+{
+	search->reader |= kind == FILE_INPUT && path;
+	command_confine_note(kind, path);
+}
+
+static bool add_files_of(const struct option_spec *spec, void *context)
+{
+	struct search *search = context;
+	const void *member = search->config + spec->offset;
+
+	if (spec->kind == OPT_TEXT)
+		add_file(search, spec->file, *(const char *const *)member);
+	if (spec->kind == OPT_TEXT && spec->second)
+		add_file(search, spec->file, *(const char *const *)(search->config + spec->second));
+	for (size_t i = 0; spec->kind == OPT_TEXTS && i < ((const struct text_list *)member)->count; i++)
+		add_file(search, spec->file, ((const struct text_list *)member)->items[i]);
+	return true;
+}
+
+static int apply(struct why *why)
+{
+	int r = confines ? confine_apply(&files, why) : 0;
+
+	confine_done(&files);
+	confined = true;
+	return r;
+}
+
+int command_confine(const struct command *command, const void *config, struct why *why)
+{
+	struct search search = {.config = config};
+
+	if (confined || !command->options)
+		return 0;
+	option_each(command->options, add_files_of, &search);
+	if (!search.reader)
+		return 0;
+	files.may |= command->reader_may;
+	return apply(why);
+}
+
+int command_confine_live(unsigned may, uint64_t keep, struct why *why)
+{
+	if (confined)
+		return 0;
+	files.may |= may;
+	files.keep |= keep;
+	return apply(why);
+}

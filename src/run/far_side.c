@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "run/far_side.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "diagnose/graph/window.h"
+#include "diagnose/measure/far_end.h"
+#include "snapshot/core/slice.h"
+#include "snapshot/socket/socket.h"
+#include "view/format.h"
+
+/* A network namespace of the other end. */
+struct far_netns {
+	uint32_t netns;
+	struct window *window;
+	struct snapshot_slice *slice;
+	struct diagnosis *diagnosis;
+	const struct diagnosis_record *record; /* of the last window; NULL: none yet */
+};
+
+struct far_side {
+	struct recording *recording;
+	struct replay *replay;
+	struct snapshot *snapshot;
+	bool pending; /* the snapshot is later than what was asked for so far */
+	const struct knowledge *knowledge;
+	VEC(struct far_netns) namespaces;
+	struct end_pairs pairs;
+	struct far_end_view view;
+	char *own_host, *far_host;
+};
+
+/* --- names --- */
+
+/* a of /tmp/a.nest */
+static char *stem_of(const char *path)
+{
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *end = strrchr(name, '.');
+
+	return xstrndup(name, end && end > name ? (size_t)(end - name) : strlen(name));
+}
+
+static void name_hosts(struct far_side *far, const struct recording *own)
+{
+	const char *here = recording_host(own)->host, *there = recording_host(far->recording)->host;
+	bool same = strcmp(here, there) == 0;
+
+	far->own_host = same ? stem_of(recording_path(own)) : xstrdup(here);
+	far->far_host = same ? stem_of(recording_path(far->recording)) : xstrdup(there);
+}
+
+const char *far_side_own_host(const struct far_side *far)
+{
+	return far->own_host;
+}
+
+const char *far_side_far_host(const struct far_side *far)
+{
+	return far->far_host;
+}
+
+/* --- matching --- */
+
+static int collect(struct end_pairs *pairs, enum end_side side, struct recording *recording,
+		   const struct time_range *range, struct why *why)
+{
+	static const struct record_type *const types[] = {&socket_type, &tcp_type, NULL};
+	_cleanup_(replay_closep) struct replay *replay = NULL;
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	int r = replay_open(recording, range, types, &replay, why);
+
+	if (r < 0)
+		return r;
+	while ((r = replay_next(replay, snapshot, why)) > 0)
+		end_pairs_add(pairs, side, snapshot);
+	return r;
+}
+
+static void align(struct far_side *far)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(1024);
+	struct clock_bound bound = end_pairs_align(&far->pairs);
+
+	far->view.offset_ns = clock_bound_offset(&bound, &far->view.error_ns);
+	buf_add_text(&text, "both ends: ");
+	format_add_plural(&text, far->pairs.pairs.count, "connection");
+	buf_add_format(&text, " matched; the clock of %s is ", far->far_host);
+	format_add_duration(&text, far->view.offset_ns < 0 ? -far->view.offset_ns : far->view.offset_ns);
+	buf_add_text(&text, far->view.offset_ns < 0 ? " behind" : " ahead");
+	if (far->view.error_ns == UINT64_MAX) {
+		buf_add_text(&text, " (traffic in one direction only: not bounded)");
+	} else {
+		buf_add_text(&text, ", within ");
+		format_add_duration(&text, (int64_t)far->view.error_ns);
+	}
+	log_info("%s", buf_text(&text));
+	if (far->pairs.refused)
+		log_warn("%" PRIu64 " samples of connections beyond the limit are not compared: use --from and --to",
+			 far->pairs.refused);
+}
+
+static int match(struct far_side *far, struct recording *own, const struct time_range *range, struct why *why)
+{
+	struct time_range all = {.to_ns = UINT64_MAX};
+	int r = collect(&far->pairs, END_HERE, own, range, why);
+
+	if (r == 0)
+		r = collect(&far->pairs, END_THERE, far->recording, &all, why);
+	if (r < 0)
+		return r;
+	if (end_pairs_match(&far->pairs) == 0)
+		return why_set(
+			why, -ENODATA,
+			"%s and %s have no connection in common: the addresses and ports of one must be those of "
+			"the other",
+			recording_path(own), recording_path(far->recording));
+	align(far);
+	return 0;
+}
+
+int far_side_open(const char *file, struct recording *own, const struct time_range *range,
+		  const struct knowledge *knowledge, struct far_side **ret_far, struct why *why)
+{
+	struct far_side *far = xzalloc(sizeof(*far));
+	struct time_range all = {.to_ns = UINT64_MAX};
+	int r;
+
+	far->snapshot = snapshot_new();
+	far->knowledge = knowledge;
+	far->pairs = (struct end_pairs)END_PAIRS_INIT;
+	far->view.tracks = MAP_INIT(sizeof(struct end_key), sizeof(struct far_end_track), 1000000);
+	r = recording_open(file, &far->recording, why);
+	if (r == 0) {
+		name_hosts(far, own);
+		r = match(far, own, range, why);
+	}
+	if (r == 0) {
+		far->view.own_host = far->own_host;
+		far->view.far_host = far->far_host;
+		far->view.pairs = &far->pairs;
+		r = replay_open(far->recording, &all, NULL, &far->replay, why);
+	}
+	if (r < 0)
+		far_side_close(far);
+	else
+		*ret_far = far;
+	return r;
+}
+
+void far_side_close(struct far_side *far)
+{
+	if (!far)
+		return;
+	vec_each(&far->namespaces, netns) {
+		diagnosis_free(netns->diagnosis);
+		window_free(netns->window);
+		snapshot_slice_free(netns->slice);
+	}
+	vec_done(&far->namespaces);
+	replay_close(far->replay);
+	snapshot_free(far->snapshot);
+	recording_close(far->recording);
+	end_pairs_done(&far->pairs);
+	map_done(&far->view.tracks);
+	free(far->own_host);
+	free(far->far_host);
+	free(far);
+}
+
+/* --- in step with this end --- */
+
+static struct far_netns *find_netns(struct far_side *far, uint32_t inum)
+{
+	struct far_netns *netns;
+
+	vec_each(&far->namespaces, known)
+		if (known->netns == inum)
+			return known;
+	netns = vec_add(&far->namespaces);
+	netns->netns = inum;
+	netns->window = window_new();
+	netns->window->netns = inum;
+	netns->slice = snapshot_slice_new();
+	netns->diagnosis = diagnosis_new(far->knowledge);
+	return netns;
+}
+
+static void add_sample(struct far_side *far)
+{
+	snapshot_each(far->snapshot, netns_type, const struct netns_record, record)
+		(void)find_netns(far, record->netns);
+	vec_each(&far->namespaces, netns)
+		window_add(netns->window, snapshot_slice_cut(netns->slice, far->snapshot, netns->netns));
+}
+
+int far_side_advance(struct far_side *far, uint64_t now_ns, struct why *why)
+{
+	uint64_t until_ns = (uint64_t)((int64_t)now_ns + far->view.offset_ns);
+	int r = 1;
+
+	for (;;) {
+		if (!far->pending) {
+			r = replay_next(far->replay, far->snapshot, why);
+			far->pending = r > 0;
+		}
+		if (r <= 0)
+			return r;
+		if (far->snapshot->begin_time_ns > until_ns)
+			return 0;
+		add_sample(far);
+		far->pending = false;
+	}
+}
+
+void far_side_end_window(struct far_side *far)
+{
+	vec_each(&far->namespaces, netns) {
+		if (netns->window->samples == 0)
+			continue;
+		diagnosis_add_window(netns->diagnosis, window_finish(netns->window));
+		netns->record = diagnosis_get(netns->diagnosis);
+	}
+}
+
+static bool affects(const struct finding_record *finding, const char *id)
+{
+	for (uint32_t i = 0; i < finding->affects.count; i++)
+		if (strcmp(text_record_at(&finding->affects, i), id) == 0)
+			return true;
+	return false;
+}
+
+/* The strongest finding of the other end alone about one of its connections. */
+static bool find_finding(const struct graph *graph, const struct module *module, void *context,
+			 struct far_end_finding *ret_finding)
+{
+	struct far_side *far = context;
+
+	vec_each(&far->namespaces, netns) {
+		const struct finding_record *findings = netns->record ? netns->record->findings.items : NULL;
+
+		if (!findings || diagnosis_graph(netns->diagnosis) != graph)
+			continue;
+		for (uint32_t i = 0; i < netns->record->findings.count; i++)
+			if (affects(&findings[i], module->id)) {
+				*ret_finding = (struct far_end_finding){findings[i].cause, findings[i].layer,
+									findings[i].certainty};
+				return true;
+			}
+	}
+	return false;
+}
+
+void far_side_join(struct far_side *far, struct graph *graph)
+{
+	VEC(const struct graph *) there = {};
+
+	vec_each(&far->namespaces, netns)
+		if (diagnosis_graph(netns->diagnosis))
+			vec_push(&there, diagnosis_graph(netns->diagnosis));
+	far_end_join(&far->view, graph, there.items, there.count, graph->start_ns + graph->window_ns, find_finding,
+		     far);
+	vec_done(&there);
+}
