@@ -7,11 +7,31 @@
 #
 # Sources are found by wildcard: a new file needs no line here.
 
-BUILD   ?= build
+# What the program is built for: this machine, or make ARCH=arm64 with a cross compiler and the libraries in SYSROOT
+# (make sysroot ARCH=arm64 fetches them). Names of Debian and of uname -m are the same here.
+ARCH    ?= $(HOST)
+HOST    := $(shell uname -m)
+MACHINE := $(patsubst arm64,aarch64,$(patsubst amd64,x86_64,$(ARCH)))
+
+# BPF programs read the registers of system calls: an architecture needs src/kernel/registers.bpf.h, too.
+BPF_ARCH_x86_64  := x86
+BPF_ARCH_aarch64 := arm64
+BPF_ARCH         := $(BPF_ARCH_$(MACHINE))
+ifeq ($(BPF_ARCH),)
+$(error nest is built for x86_64 (amd64) and aarch64 (arm64), not for '$(ARCH)': its BPF programs know only their \
+registers. To add one: src/kernel/registers.bpf.h and BPF_ARCH_ in the Makefile)
+endif
+
+IS_CROSS := $(filter-out $(HOST),$(MACHINE))
+ROOTS    := $(or $(NEST_ROOTS),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nest)
+SYSROOT  ?= $(if $(IS_CROSS),$(ROOTS)/sysroot-$(BPF_ARCH:x86=amd64))
+
+BUILD   ?= build$(if $(IS_CROSS),/$(MACHINE))
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-CC         := $(if $(filter default,$(origin CC)),gcc,$(CC))
+CC         := $(if $(filter default,$(origin CC)),$(if $(IS_CROSS),$(MACHINE)-linux-gnu-)gcc,$(CC))
+CC         += $(if $(SYSROOT),--sysroot=$(SYSROOT))
 CLANG      ?= clang
 LLVM_STRIP ?= llvm-strip
 BPFTOOL    ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
@@ -24,6 +44,7 @@ ifdef WERROR
 WARNINGS += -Werror
 endif
 
+comma    := ,
 OPT      ?= -O2
 SANITIZE ?=
 CPPFLAGS += -D_GNU_SOURCE -DNEST_VERSION='"$(VERSION)"' -Isrc
@@ -34,9 +55,14 @@ LDFLAGS  += -fsanitize=$(SANITIZE)
 else
 CPPFLAGS += -D_FORTIFY_SOURCE=2
 CFLAGS   += -fstack-protector-strong -fPIE
-LDFLAGS  += -pie -Wl,-z,relro,-z,now,-z,pack-relative-relocs
+LDFLAGS  += $(if $(STATIC),-static-pie,-pie) -Wl,-z,relro,-z,now
+LDFLAGS  += $(if $(filter x86_64,$(MACHINE)$(STATIC)),-Wl$(comma)-z$(comma)pack-relative-relocs)
 endif
-LDLIBS   += -lsqlite3 -lmnl -lbpf -lelf -lz -ljansson -liberty -lm
+# make static: archives that Debian lacks are built before; the map says which objects of which archive are in.
+LDFLAGS  += $(if $(STATIC),-L$(BUILD)/lib -Wl$(comma)-Map=$(BUILD)/nest.map)
+# What base/ needs, and with it the programs of the laboratory.
+BASE_LIBS := -lseccomp -lm
+LDLIBS   += -lsqlite3 -lmnl -lbpf -lelf -lz -ljansson -liberty -lncursesw -ltinfo -lmicrohttpd $(BASE_LIBS)
 
 # All files below a folder with an ending, but for those of the runtime library, which is a program of
 # its own (src/flow/runtime.mk).
@@ -82,7 +108,7 @@ FORCE:
 # A missing package is named before the compiler stumbles over it.
 $(BUILD)/.packages: scripts/setup
 	@mkdir -p $(@D)
-	@scripts/setup --check build
+	@SYSROOT='$(SYSROOT)' scripts/setup --check build $(if $(IS_CROSS),cross)
 	@touch $@
 
 $(BUILD)/obj/%.o: %.c | $(BUILD)/.packages
@@ -90,11 +116,20 @@ $(BUILD)/obj/%.o: %.c | $(BUILD)/.packages
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/obj/src/main.o $(BUILD)/obj/src/cmd/version.o: VERSION
+$(patsubst %.c,$(BUILD)/obj/%.o,$(shell grep -rl --include='*.c' NEST_VERSION src)): VERSION
 
-MACHINE   := $(shell uname -m)
-BPF_FLAGS := -target bpf -mcpu=v3 -D__TARGET_ARCH_$(subst x86_64,x86,$(MACHINE)) -Isrc -O2 -g \
-	     -Wall -Wextra -Wno-unused-parameter -isystem /usr/include/$(MACHINE)-linux-gnu
+# Of the clone, or of the file that make dist leaves in its tarball. Touched when it changes, as .objects.
+COMMIT := $(shell cat COMMIT 2>/dev/null || git describe --always --dirty --exclude='*' --abbrev=12 2>/dev/null)
+$(BUILD)/.commit: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' >$@
+$(BUILD)/obj/src/run/build_info.o: CPPFLAGS += -DNEST_COMMIT='"$(COMMIT)"'
+$(BUILD)/obj/src/run/build_info.o: $(BUILD)/.commit
+
+# Without paths of this tree, which would stand in the line info of BTF.
+BPF_FLAGS := -target bpf -mcpu=v3 -ffile-prefix-map=$(CURDIR)/= -D__TARGET_ARCH_$(BPF_ARCH) -Isrc -O2 -g \
+	     -Wall -Wextra -Wno-unused-parameter \
+	     -isystem $(SYSROOT)/usr/include/$(MACHINE)-linux-gnu $(if $(SYSROOT),-isystem $(SYSROOT)/usr/include)
 
 $(BUILD)/bpf/%.bpf.o: %.bpf.c | $(BUILD)/.packages
 	$(call say,BPF)
@@ -120,7 +155,7 @@ $(BUILD)/obj/%.embed.o: % src/base/embed.inc | $(BUILD)/.packages
 	@mkdir -p $(@D)
 	$(call embed,$(notdir $*))
 
-include $(wildcard tests/*.mk lab/*.mk src/*/*.mk)
+include $(wildcard tests/*.mk lab/*.mk scripts/*.mk src/*/*.mk web/*.mk)
 
 run:
 	@scripts/setup build
@@ -133,6 +168,12 @@ install: all
 	install -D -m 644 src/flow/runtime/nestflow.h $(DESTDIR)$(PREFIX)/include/nestflow.h
 	$(BUILD)/nest help --install-pages '$(DESTDIR)$(PREFIX)/share'
 	$(BUILD)/nest explain --pages '$(DESTDIR)$(PREFIX)/share/doc/nest/causes'
+
+##> sysroot      fetch the libraries of another architecture: make sysroot ARCH=arm64, then make ARCH=arm64
+.PHONY: sysroot
+sysroot:
+	@scripts/setup distros cross
+	@scripts/distros sysroot $(BPF_ARCH:x86=amd64)
 
 ##> pages        a page for every cause of the diagnosis, as Markdown, in $(BUILD)/docs/causes
 .PHONY: pages
