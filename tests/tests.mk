@@ -57,7 +57,7 @@ test:
 	@$(MAKE_FAST) test-programs
 	@$(MAKE_FAST) asan-programs
 	@$(MAKE_FAST) fuzz-build
-	@tests/run -B $(BUILD) unit $(TEST_SELF) $(TEST_GOLDEN) -B $(BUILD)/asan unit $(TEST_GOLDEN) \
+	@tests/run -r 6 -B $(BUILD) unit $(TEST_SELF) $(TEST_GOLDEN) -B $(BUILD)/asan unit $(TEST_GOLDEN) \
 		-B $(BUILD)/fuzz $(if $(FUZZ_SOURCES),fuzz) -B $(BUILD) $(TEST_LIVE) $(TEST_LAB)
 
 .PHONY: asan-programs fuzz-build
@@ -123,7 +123,19 @@ bench:
 	@for bench in $(BENCHES); do $$bench || exit 1; done
 
 ifneq ($(wildcard scripts/vm),)
-##> test-vm      the live tests on Debian's kernel in a virtual machine
+##> test-vm      the live tests on Debian's kernel in a virtual machine, and tests that start one of their own
 test-vm:
 	@scripts/vm test
+	@tests/run -B $(BUILD) vm
 endif
+
+##> load         what SOCKETS (200,000), of which BUSY (1,000) work, and NAMESPACES (300) cost (root)
+.PHONY: load
+load: all
+	@SOCKETS='$(SOCKETS)' BUSY='$(BUSY)' NAMESPACES='$(NAMESPACES)' tests/bench/load $(BUILD)/nest
+
+##> mutants      change one place of the source at a time: do the unit tests notice? (MUTANTS="-n 2 FILE ...")
+.PHONY: mutants
+mutants:
+	@$(MAKE_FAST) unit-programs
+	@scripts/mutants -B $(BUILD) $(MUTANTS)

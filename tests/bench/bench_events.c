@@ -11,29 +11,14 @@
  *
  * Exit status 1: a goal was missed. Needs root.
  */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <net/if.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
 
-#include "base/clock.h"
-#include "base/parse.h"
+#include "bench.h"
 
 #define PEER          "/usr/sbin/tcplife"
-#define NS_PER_MS     1000000
-#define NS_PER_US     1000
-#define RUNS_MAX      200
 #define WINDOW_NS     (150 * NS_PER_MS)
 
 #define GOAL_FIRST_MS 50
@@ -42,28 +27,10 @@
 #define GOAL_BURST    1.25
 #define GOAL_CPU      1.05
 
-static char nest[PATH_MAX];
-static bool missed;
-
-static _noreturn_ void die(const char *what)
-{
-	fprintf(stderr, "bench_events: %s: %s\n", what, strerror(errno));
-	exit(2);
-}
-
-static void verdict(bool good)
-{
-	printf("%s\n", good ? "" : "   (goal missed)");
-	missed |= !good;
-}
-
 /* --- the place --- */
 
 static void private_network(void)
 {
-	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP};
-	_cleanup_close_ int fd = -1;
-
 	if (unshare(CLONE_NEWNET | CLONE_NEWNS) < 0)
 		die("namespaces of its own (needs root)");
 	/* libbpf-tools need these; where they are mounted already, nothing changes. */
@@ -71,20 +38,7 @@ static void private_network(void)
 		die("mounts of its own");
 	(void)mount("nodev", "/sys/kernel/tracing", "tracefs", 0, NULL);
 	(void)mount("nodev", "/sys/kernel/debug", "debugfs", 0, NULL);
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo) < 0)
-		die("bringing up the loopback");
-}
-
-static int listen_at(uint16_t port)
-{
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
-
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0 ||
-	    bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, 4096) < 0)
-		die("listening");
-	return fd;
+	bring_up_loopback();
 }
 
 /* Source addresses in turn: ports that were just used stay used for a while. */
@@ -98,26 +52,6 @@ static int connect_to(uint16_t port, unsigned turn)
 	    connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
 		die("connecting");
 	return fd;
-}
-
-static pid_t start(void (*work)(int fd), int fd)
-{
-	pid_t pid = fork();
-
-	if (pid < 0)
-		die("starting a process");
-	if (pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		work(fd);
-		_exit(0);
-	}
-	return pid;
-}
-
-static void stop(pid_t pid, int signal_number)
-{
-	(void)kill(pid, signal_number);
-	(void)waitpid(pid, NULL, 0);
 }
 
 static void accept_and_close(int listener)
@@ -211,19 +145,6 @@ static void unwatch(struct watcher *watcher)
 	}
 	(void)close(watcher->out_fd);
 	(void)close(watcher->err_fd);
-}
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), by_size);
-	return count ? values[count / 2] : 0;
 }
 
 /* --- the first event --- */
@@ -361,26 +282,6 @@ static void bench_burst(unsigned rounds, unsigned connections, bool with_peer)
 
 /* --- an exchange of 64 bytes --- */
 
-static void echo(int listener)
-{
-	int fd = accept(listener, NULL, NULL), yes = 1;
-	char data[64];
-
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-	while (recv(fd, data, sizeof(data), MSG_WAITALL) == (ssize_t)sizeof(data))
-		(void)!send(fd, data, sizeof(data), MSG_NOSIGNAL);
-}
-
-static uint64_t cpu_ns(pid_t pid)
-{
-	struct timespec at = {};
-	clockid_t clock;
-
-	if (pid && clock_getcpuclockid(pid, &clock) == 0)
-		(void)clock_gettime(clock, &at);
-	return (uint64_t)at.tv_sec * NSEC_PER_SEC + (uint64_t)at.tv_nsec;
-}
-
 /* Processor time of both ends, and of whoever watches, for one exchange. */
 static double cpu_of_exchange(int fd, pid_t server, pid_t watcher)
 {
@@ -430,19 +331,6 @@ static void bench_cpu(const char *name, const char *const *argv, unsigned pairs,
 	verdict(goal == 0 || median(ratios, pairs) <= goal);
 }
 
-static unsigned argument(int argc, char **argv, int index, unsigned otherwise)
-{
-	uint64_t value;
-
-	if (index >= argc)
-		return otherwise;
-	if (parse_decimal(argv[index], 1, index == 2 ? 1000000 : RUNS_MAX, &value) < 0) {
-		errno = EINVAL;
-		die(argv[index]);
-	}
-	return (unsigned)value;
-}
-
 /* Nothing of the exchange, and nothing of what other programs do meanwhile: that would be written by nest itself. */
 #define LARGE "bytes > 1000 and (lport == 7003 or rport == 7003)"
 
@@ -457,16 +345,11 @@ int main(int argc, char **argv)
 	};
 	static const char *const words[] = {"socketio", "trace sock.send --hist bytes --by comm", "tcprtt", "svclat",
 					    "trace sock.send,sock.recv --where '" LARGE "'"};
-	unsigned pairs = argument(argc, argv, 1, 20), connections = argument(argc, argv, 2, 5000);
-	unsigned rounds = argument(argc, argv, 3, 7);
+	unsigned pairs = argument(argc, argv, 1, RUNS_MAX, 20), connections = argument(argc, argv, 2, 1000000, 5000);
+	unsigned rounds = argument(argc, argv, 3, RUNS_MAX, 7);
 	bool with_peer = access(PEER, X_OK) == 0;
-	ssize_t n = readlink("/proc/self/exe", nest, sizeof(nest) - 32);
 
-	if (n < 0)
-		die("finding nest");
-	for (int i = 0; i < 3 && strrchr(nest, '/'); i++)
-		*strrchr(nest, '/') = '\0';
-	strncat(nest, "/nest", sizeof(nest) - strlen(nest) - 1);
+	find_nest();
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	private_network();
 	if (!with_peer)

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include "base/alloc.h"
+#include "base/new_file.h"
 #include "flow/import/import.h"
 #include "flow/trace/trace_check.h"
 #include "fuzz.h"
@@ -32,6 +33,7 @@ static void import(const char *path, const char *output)
 	struct flow_check check;
 	struct why why = {};
 
+	new_file_forget_inputs();
 	if (flow_import(path, "uftrace", output, &result, &why) < 0) {
 		fuzz_require(why.text[0]);
 		return;

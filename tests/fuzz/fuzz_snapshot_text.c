@@ -14,6 +14,7 @@
 #include "snapshot/proc/resolver.h"
 #include "snapshot/proc/softnet.h"
 #include "snapshot/socket/other.h"
+#include "snapshot/socket/sock_known.h"
 #include "view/json.h"
 
 static void check_process(struct snapshot *snapshot, const char *text)
@@ -71,6 +72,7 @@ static void check_memory(struct snapshot *snapshot, const char *text)
 static void check_counters(struct snapshot *snapshot, const char *text)
 {
 	counter_parse_pairs(snapshot, text);
+	(void)sock_known_parse_opens(text);
 	counter_parse_lines(snapshot, text);
 	counter_parse_columns(snapshot, "x.", text);
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every role of the traffic programs moves what it says, as seen from the other end, and refuses what it must.
 import os
+import resource
 import socket
 import statistics
 import struct
@@ -136,7 +137,7 @@ def check_readers(lab):
     ended = busy.last()
     reads, seconds = ended["ops"] - started["ops"], cpu_seconds(busy.process.pid) - spent
     tap.between(seconds / max(reads, 1) * 1000, 8, 14, "spin_ms=10 burns that much CPU time a read")
-    tap.equal(forgotten.last()["bytes"], stuck, "skip=1: the first connection stands still")
+    tap.equal(forgotten.last()["bytes"], stuck, "skip=1: the first connection stalls")
     tap.ok(forgetful.last()["bytes"] >= 500000 and forgetful.last()["conns"] == 2, "and the second is served",
            f"{served.last()['bytes']} sent")
     for program in (slow, writer, busy, forgetful, forgotten, served):
@@ -286,6 +287,14 @@ def check_connecting(lab):
     crowd.stop()
     server.stop()
     server = lab.server("rrd")
+    poor = lab.client("churn", rate=100, hold_ms=300)
+    poor.wait_progress(lambda line: line["conns"] >= 10)
+    resource.prlimit(poor.process.pid, resource.RLIMIT_NOFILE, (16, 16))
+    poor.wait_progress(lambda line: line["errno"] == "EMFILE")
+    seen = poor.last()["ops"]
+    poor.wait_progress(lambda line: line["errors"] >= 10 and line["ops"] > seen)
+    tap.ok(True, "a client at its descriptor limit goes on with what it has")
+    poor.stop()
     alive = lab.client("connectonly", keepalive=1)
     alive.wait_progress(lambda line: line["conns"] == 1)
     tap.ok("timer:(keepalive" in lab.home.run("ss", "-Htno", "dport", "=", f":{lab.port}"),
@@ -340,7 +349,7 @@ def check_datagrams(lab):
            "the kernel counts what was lost")
     lab.port += 1
     lost = lab.client("udpsend", rate=100, duration=0.3).wait_end()
-    tap.ok(lost["errors"] > 0 and lost["errno"] == "ECONNREFUSED", "nobody there: an error that is told")
+    tap.ok(lost["errors"] > 0 and lost["errno"] == "ECONNREFUSED", "no listener: the error is reported")
 
 
 def ask(lab, name):

@@ -102,7 +102,7 @@ def test_disturbed(tap):
         return runner.Lab.disturbed(types.SimpleNamespace(plan=plan, waits=waits))
 
     late = [(0.0, {"a": 0.0}), (4.0, {"a": 0.4}), (14.0, {"a": 9.0})]
-    tap.ok("waited 64 % of the time" in (lab(late) or ""), "a busy machine is told")
+    tap.ok("waited 64 % of the time" in (lab(late) or ""), "a busy machine is reported")
     tap.equal(lab(late, alone=True), None, "after a fault of the CPU that is what was wanted")
     tap.equal(lab(late, tolerate=("cpu-starved",)), None, "and not where the scenario saturates the machine itself")
     tap.equal(lab([(0.0, {"a": 0.0}), (10.0, {"a": 1.0})]), None, "a tenth of the time is nothing")

@@ -67,8 +67,9 @@ def test_past(tap):
                look.takes_past("/nonexistent {truth}")], [True, False, False], "who takes a past lists --past")
     tap.equal([look.with_past(f"{stub} oracle", way).split()[2:] for way in look.WAYS] + [
         look.with_past("/bin/true", "late")],
-              [["--past", "none"], ["--past", "{past}"], ["--past", "none"], "/bin/true"],
-              "others are told that they have none: a run beside this one may record")
+              [["--past", "none"], ["--past", "{past}"], ["--past", "none"],
+               ["--json", "-f", "{here}", "-f", "{there}"], "/bin/true"],
+              "the others get --past none: a run beside this one may record")
 
 
 class Steps(runner.Lab):

@@ -95,7 +95,7 @@ def test_run(tap, out):
     with open(os.path.join(out, "app-client.jsonl")) as file:
         lines = [json.loads(line) for line in file if line.startswith("{")]
     gaps = [(b["t_ns"] - a["t_ns"]) / 1e6 for a, b in zip(lines, lines[1:])]
-    tap.ok(len(lines) > 100 and 95 < sum(gaps) / len(gaps) < 110, "curl's progress is told each 100 ms",
+    tap.ok(len(lines) > 100 and 95 < sum(gaps) / len(gaps) < 110, "curl's progress is reported every 100 ms",
            f"{len(lines)} lines, {sum(gaps) / len(gaps):.1f} ms apart")
     tap.ok(lines[-1]["errors"] >= 3 and lines[-1]["bytes"] == 2000 * lines[-1]["ops"],
            "requests that got no answer are errors, the others carried the document",

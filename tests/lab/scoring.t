@@ -87,7 +87,7 @@ def test_good_and_bad(tap, room):
     tap.equal((share(wrong, "top_cause"), share(wrong, "tpr"), share(wrong, "ppv")), (0.0, 0.0, 0.0),
               "a wrong verdict scores nothing")
     tap.equal((share(wrong, "forbidden"), wrong["first_right_s"]), (1.0, None),
-              "and is told that it blamed an innocent of the list")
+              "and the innocent module it blamed is reported")
 
     always = scoring.add_up([write_run(room, TRUTH, story([finding("path-loss")], [finding("path-loss")]))])
     tap.equal((share(always, "tpr"), share(always, "fpr"), always["false_alarms"]), (1.0, 1.0, 1),
@@ -132,7 +132,7 @@ def test_fine_print(tap, room):
     tap.equal(share(figures([finding("path-policed")], other), "top_cause"), 1.0, "an accepted alternative is right")
     late = figures([finding("path-loss")], after=[finding("path-loss")])
     tap.equal((share(late, "fpr"), share(late, "recovery_alarms"), share(late, "ppv")), (0.0, 1.0, 1.0),
-              "alarms while recovering are told apart")
+              "alarms during recovery are counted separately")
     unclear = figures([finding("no-route", ambiguous_with=["path-loss"])])
     tap.equal((share(unclear, "set_has_truth"), unclear["mean_set_size"], share(unclear, "top_cause")),
               (1.0, 2.0, 0.0), "the truth within an ambiguous set is counted, but is not a first place")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 120
-# A standing fault is there before the applications, a pulse comes and goes, and the diagnosis runs where it is told to.
+# A standing fault is there before the applications, a pulse comes and goes, and the diagnosis runs where it should.
 import json
 import os
 import subprocess

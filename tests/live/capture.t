@@ -99,7 +99,7 @@ streams() {
 
 again='tcp.analysis.retransmission or tcp.analysis.fast_retransmission or tcp.analysis.spurious_retransmission'
 capture loss -s 100
-ok 'loss: something was sent again' test "$(theirs loss "$again")" -gt 5
+ok 'loss: segments were retransmitted' test "$(theirs loss "$again")" -gt 5
 # Whether a late segment was repeated or overtaken is a guess in both programs, by times that are microseconds apart.
 ok 'loss: as many retransmissions as tshark' python3 \
 	-c "import sys; sys.exit(abs($(ours loss 'sum(x["retrans"] for x in t)') - $(theirs loss "$again")) > 1)"
@@ -111,7 +111,7 @@ is "$(ours loss 'sum(x["tx_bytes"] for x in t)')" "$(tshark -r "$room/loss.pcap"
 tshark -r "$room/loss.pcap" -Y 'tcp.analysis.ack_rtt and tcp.srcport == 5001' \
 	-T fields -e tcp.analysis.ack_rtt 2>/dev/null | sort -g >"$room/rtt"
 middle=$(sed -n "$((($(wc -l <"$room/rtt") + 1) / 2))p" "$room/rtt")
-ok 'loss: round-trip times are those of tshark' python3 -c "
+ok 'loss: RTTs are those of tshark' python3 -c "
 import sys
 ours, theirs = $(ours loss 'sorted(x["srtt_ns"] for x in t)[0] / 1e9'), $middle
 print(ours, theirs)

@@ -132,9 +132,9 @@ is "$(figures "$netsize_out" "of('nic_send', 'count'), of('nic_send', 'sum')")" 
 is "$(figures "$netsize_server_out" "of('nic_recv', 'count'), of('nic_recv', 'sum')")" \
 	"($arrived, $arrived_bytes)" 'netsize: as many arrive as ip counts'
 is "$(figures "$netsize_out" "max(e['max'] for e in r if e['stage'] == 'nic_send' and e['dev'] == 'v1') <= 1514 <
-	max(e['max'] for e in r if e['stage'] == 'send')")" True 'netsize: large packets are cut up on the way out'
+	max(e['max'] for e in r if e['stage'] == 'send')")" True 'netsize: large packets are segmented on transmit'
 is "$(figures "$netsize_server_out" "max(e['max'] for e in r if e['stage'] == 'nic_recv') <=
-	1514 < max(e['max'] for e in r if e['stage'] == 'recv')")" True 'netsize: and put together on the way in'
+	1514 < max(e['max'] for e in r if e['stage'] == 'recv')")" True 'netsize: and merged on receive'
 # GSO adds a header per segment, GRO removes them.
 is "$(figures "$netsize_out" \
 	"of('nic_send', 'sum') - of('send', 'sum') == 66 * (of('nic_send', 'count') - of('send', 'count')) > 0")" \

@@ -34,11 +34,11 @@ load() {
 }
 
 declare -A client_dev server_dev
-for n in 1 2 3 4 5 6 7 8 9; do
+for n in 1 2 3 4 5 6 7 8 9 10; do
 	network $n
 done
-# Connections that exist before the fault: 2 and 5 through the router, 6 at the server.
-for n in 2 5 6; do
+# Connections that exist before the fault: 2 and 5 through the router, 6 at the server, 10 at the client.
+for n in 2 5 6 10; do
 	load "${s[$n]}" sink "10.94.$n.66" 5000
 	load "${c[$n]}" source "10.94.$n.66" 5000
 done
@@ -84,6 +84,15 @@ look 4 "${r[4]}"
 look 5 "${r[5]}"
 wait "${looks[@]}"
 looks=()
+# 10: a blackhole at the end host that comes and goes; the drop reason is that of a missing route.
+for ((i = 0; i < 8; i++)); do
+	ip -n "${c[10]}" route add blackhole 10.94.10.66/32
+	sleep 0.6
+	ip -n "${c[10]}" route del blackhole 10.94.10.66/32
+	sleep 0.8
+done &
+note_process "$!"
+look 10 "${c[10]}"
 look 6 "${s[6]}"
 look 7 "${s[7]}"
 look 8 "${s[8]}"
@@ -106,6 +115,7 @@ like "$(first 2)" '^firewall-drop filter:netfilter flow:tcp 10.94.2.2:[0-9]*-10.
 like "$(first 3)" '^route-blackhole route:10.94.203.3 flow:tcp 10.94.3.2:[0-9]*-10.94.203.3:80$' 'a blackhole'
 like "$(first 4)" '^rp-filter route:10.94.4.2 flow:tcp 10.94.4.2:[0-9]*-10.94.4.66:80$' 'rp_filter'
 like "$(first 5)" "^qdisc-drops qdisc:${server_dev[5]} flow:tcp 10.94.5.2:[0-9]*-10.94.5.66:5000\$" 'a short queue'
+like "$(first 10)" '^route-blackhole route:10.94.10.66 conn:10.94.10.2:' 'a blackhole that comes and goes'
 like "$(first 6)" '^firewall-drop filter:netfilter conn:10.94.6.66:5000-10.94.6.2:' 'an input rule at the end host'
 is "$(first 7)" 'firewall-drop filter:netfilter udp:10.94.7.66:5353' 'the same for datagrams'
 is "$(first 8)" nothing 'a stranger who tries many ports is nobody'"'"'s trouble'

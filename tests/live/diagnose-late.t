@@ -25,7 +25,7 @@ load() {
 }
 
 declare -A here_of there_of
-for n in 1 2 3 4 5 6 7; do
+for n in 1 2 3 4 5 6 7 8; do
 	network $n
 done
 
@@ -64,6 +64,9 @@ load "${here_of[5]}" source 10.95.5.2 5005
 # 7: a server that does something else while its clients wait.
 load "${here_of[7]}" server 10.95.7.1 5007
 load "${there_of[7]}" clients 10.95.7.1 5007
+# 8: a routing rule forbids a service: connect() fails before a packet is sent.
+in_ns "${here_of[8]}" ip rule add to 10.95.8.2 ipproto tcp dport 5008 prohibit
+load "${here_of[8]}" connect 10.95.8.2 5008
 
 sleep 2
 ns_drop "${here_of[1]}" input 'tcp dport 5001'
@@ -71,7 +74,7 @@ ns_drop "${here_of[2]}" output 'tcp dport 5002'
 # The process itself: nsenter runs it in its own place.
 kill -STOP "$stopped"
 sleep 1.2
-for n in 1 2 3 4 5 6 7; do
+for n in 1 2 3 4 5 6 7 8; do
 	"$nest" diagnose -N "${here_of[$n]}" -d 5 --json >"$room/verdict-$n" 2>"$room/verdict-$n.err" &
 	looks[n]=$!
 	note_process "$!"
@@ -85,5 +88,7 @@ is "$(causes "$room/verdict-3" 2)" firewall-reject 'a reset made on this host is
 is "$(causes "$room/verdict-4" 2)" app-not-sending 'a sender that was stopped before the first look'
 is "$(causes "$room/verdict-5" 2)" path-mtu 'a path on which no large segment ever passed'
 is "$(causes "$room/verdict-7" 2)" app-not-reading 'a server that leaves the requests of all clients unread'
+is "$(causes "$room/verdict-8" 2)" route-blackhole 'a routing rule that forbids a service'
+like "$(cat "$room/verdict-8")" 'port 5008: a route or routing rule refuses it .EACCES.' 'with the error of the lookup'
 is "$(causes "$room/verdict-6" 2)" nothing 'and a healthy transfer has no culprit'
 finish

@@ -75,7 +75,7 @@ is "$?" 0 'a look from outside the namespace succeeds'
 is "$(found "$room/after")" \
 	"dns-dead=resolver:fd77::2 dns-slow=resolver:10.77.0.2 peer-refused=peer:10.77.0.2:5002 \
 peer-refused=peer:[fd77::2]:5003 peer-reset=peer:10.77.0.2:5001" \
-	'refusals, resets and lookups are told apart, of both families'
+	'refusals, resets and lookups are distinguished, for both families'
 like "$(tail -n 1 "$room/err")" ', 0 lost' 'nothing was lost'
 
 # Whoever may not open a packet socket does not guess.

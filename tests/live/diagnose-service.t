@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Looks that begin long after a service became slow, or was never fast: there is no baseline. And services whose clients
 # wait by design, which are silent. Each pair of namespaces is judged from both ends.
-# timeout: 150
+# vm: 150, timeout: 150
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3
@@ -83,7 +83,13 @@ load() {
 	done
 }
 
-kinds='slow short mute mixed long-poll pushes idle chat'
+faults='slow short mute mixed' healthy='long-poll pushes idle chat' left_out=''
+# Half of them are as much as an emulated machine can bear.
+[ "$slower" -eq 1 ] || faults='slow mute' healthy='long-poll chat' left_out='short mixed pushes idle'
+kinds="$faults $healthy"
+for kind in $left_out; do
+	skip "$kind" 'an emulated machine is too slow for all of them'
+done
 for kind in $kinds; do
 	load "$kind"
 done
@@ -97,15 +103,21 @@ for kind in $kinds; do
 	wait "$look"
 done
 
-for kind in slow short mute mixed; do
+for kind in $faults; do
 	is "$(causes "$room/$kind-client.json" 2)" peer-slow "$kind: the service, seen from its clients"
 	is "$(causes "$room/$kind-server.json" 2)" app-not-sending "$kind: the program, seen from its own host"
 done
-like "$(cat "$room/slow-client.json")" 'answers after (1\.9|2\.)' 'with the answer time'
-like "$(cat "$room/slow-client.json")" 'no baseline' 'without a baseline, as it says'
+# On a machine where 5 seconds take 15, answers within one window differ enough to be compared with each other.
+took_ms=$(sed -n 's/.*"window_ms":\([0-9]*\).*/\1/p' "$room/slow-client.json" | tail -1)
+if [ "$took_ms" -lt 15000 ]; then
+	like "$(cat "$room/slow-client.json")" 'answers after (1\.9|2\.)' 'with the answer time'
+	like "$(cat "$room/slow-client.json")" 'no baseline' 'without a baseline, as it says'
+else
+	skip 'with the answer time, without a baseline' "a look of 5 s took $took_ms ms"
+fi
 like "$(cat "$room/mute-client.json")" 'answered none of [0-9]+ requests; their clients gave up after 1\.0' \
 	'with the requests that were given up'
-for kind in long-poll pushes idle chat; do
+for kind in $healthy; do
 	for role in client server; do
 		is "$(causes "$room/$kind-$role.json" 2)" nothing "$kind is no fault, seen from the $role"
 	done

@@ -95,7 +95,7 @@ for n in 1 2 3 4 5 6 7; do
 	network $n
 done
 
-# 8: there is a router on the way, which begins to swallow large packets and says nothing.
+# 8: there is a router on the way, which starts to drop large packets silently.
 ns_make here
 ns_make middle
 ns_make there
@@ -160,5 +160,5 @@ is "$(causes "$room/verdict-5" 3)" peer-slow 'a peer that takes its time'
 is "$(causes "$room/verdict-6" 3)" app-not-sending 'a server of this host that takes its time'
 is "$(causes "$room/verdict-7" 3)" nothing 'nothing is said where nobody may be asked'
 is "$(questions 7)" 0 'and nobody was asked'
-is "$(causes "$room/verdict-8" 3)" path-mtu 'a path that swallows large packets, seen by the receiver'
+is "$(causes "$room/verdict-8" 3)" path-mtu 'a path that drops large packets, seen by the receiver'
 finish

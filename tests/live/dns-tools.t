@@ -79,7 +79,7 @@ is "$(check lookup '[[e["host"], e["error"]] for e in r[:3]] == f')" \
 	True 'gethostlatency: names and errors as the program saw them'
 is "$(check lookup '[f[1][1], f[2][1]]')" "['EAI_NONAME', 'EAI_AGAIN']" 'no such name, no answer'
 is "$(check lookup '[90e6 <= r[0]["lat_ns"] < 2e9, r[2]["lat_ns"] >= 1e9, {e["function"] for e in r}]')" \
-	"[True, True, {'getaddrinfo'}]" 'as long as the server was told to wait'
+	"[True, True, {'getaddrinfo'}]" 'as long as the server waited'
 is "$(check copy '[(e["host"], e["error"], e["lat_ns"] >= 70e6) for e in r[3:]]')" \
 	"[('d70.example', None, True)]" 'and through a copy of the library elsewhere'
 

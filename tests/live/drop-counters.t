@@ -27,7 +27,7 @@ counted() {
 	in_ns "$server" nstat -asz -j
 }
 counted >"$room/before"
-ok 'packets that are thrown away' nsenter --net="/run/netns/$client" -- \
+ok 'dropped packets' nsenter --net="/run/netns/$client" -- \
 	timeout 60 python3 "$live_dir/drop-load.py" client "$link_dev" "$link"
 # named REASON: whether the kernel names it when it throws a packet away.
 named() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""For drop-counters.t: packets that the other end throws away, each for a reason of its own."""
+"""For drop-counters.t: packets that the other end drops, each for another reason."""
 import ctypes
 import errno
 import socket
@@ -72,7 +72,7 @@ def overflow():
 
 
 def refuse_quietly():
-    """Requests for connections that are thrown away without an answer."""
+    """SYNs that are dropped without an answer."""
     for port in (29035, 29036):
         with socket.socket() as s:
             s.settimeout(0.3)

@@ -110,5 +110,5 @@ like "$(tail -1 "$nest_err")" ', 0 lost' 'nothing is lost'
 is "$(wc -l <"$room/none")" 0 'without BPF there are no records'
 unlike "$(cat "$room/none.err")" 'drop:' 'and no gap, since that was asked for'
 as_nobody "$nest" tables drop --json 0.2 3 >"$room/nobody" 2>"$room/nobody.err"
-like "$(cat "$room/nobody.err")" 'not known: packets that this host dropped' 'without privilege that is a gap'
+like "$(cat "$room/nobody.err")" 'not seen: packets that this host dropped' 'without privilege that is a gap'
 finish

@@ -3,8 +3,8 @@
 """Traffic with known numbers, for tests of events.
 
     events-load.py serve PORT REPLY        answers each connection with REPLY bytes, prints "ready" first
-    events-load.py ask PORT TIMES BYTES    so many connections, one after the other, each sending BYTES
-    events-load.py burst PORT TIMES        so many connections, opened and closed without data, both ends here
+    events-load.py ask PORT TIMES BYTES    TIMES connections, one after the other, each sending BYTES
+    events-load.py burst PORT TIMES        TIMES connections, opened and closed without data, both ends here
     events-load.py named PORT NAME         one connection of a process with this name (escapes as in Python)
     events-load.py family PORT FILE        a parent with a child; when FILE appears it makes another; each sends once
     events-load.py bytes PORT              sends and receives odd amounts by every way of doing it, prints them as JSON

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Events of this kernel: the right owner, the right bytes, nothing lost in silence, both ways of filtering the same.
+# Events of this kernel: the right owner, the right bytes, nothing lost silently, both ways of filtering the same.
 # vm: 62, timeout: 300
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -22,7 +22,7 @@ serve() {
 	wait_for 10 grep -q ready "$room/server.out" || exit 1
 }
 
-# shows COUNT: whether the run has printed so many lines.
+# shows COUNT: whether the run has printed COUNT lines.
 shows() {
 	[ "$(wc -l <"$nest_out")" -ge "$1" ]
 }

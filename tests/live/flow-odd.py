@@ -99,7 +99,7 @@ def find_odd(o, manner, fault):
         return judge(found, RIGHT[fault]) and (fault == 'none' or abs(len(members) - len(ODD)) <= 2), found
     # Mentioned, with the sessions to compare; then they are labelled.
     names = RIGHT[fault][0]
-    mentioned = re.search(r"Not called odd: .* --bad '(session in \([0-9, ]+\))'", found['answer'])
+    mentioned = re.search(r"Not reported: .* --bad '(session in \([0-9, ]+\))'", found['answer'])
     if found['divergence'] or not mentioned or not any(name in found['answer'] for name in names):
         return False, found
     found = compare(o, trace, '--bad', mentioned.group(1))

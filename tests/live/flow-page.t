@@ -57,7 +57,7 @@ page_try "$room/small.html" 'const drawn=()=>document.querySelectorAll("#heads r
 	document.getElementById("fold").click();const few=drawn(),narrow=width();
 	document.getElementById("unfold").click();
 	return [few < drawn() / 2, narrow < width() / 2, drawn() === data.lines.length]'
-is "$got" true,true,true 'life lines of calls that are folded away take no room'
+is "$got" true,true,true 'lifelines of calls that are folded away take no room'
 page_try "$room/small.html" 'document.getElementById("fold").click();let sum=0;
 	const more=i=>Number((words(i).match(/[+]([0-9]+) call/) || [0, 0])[1]);
 	for (const i of rows) if (kind(i) === CALL) sum += 1 + more(i);

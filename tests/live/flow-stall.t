@@ -52,7 +52,7 @@ is "$(say "$room/sleep.trace" -f "$room/kept.nest")" \
 	"app-not-reading ('sleep_on_disk', True, 'main > serve > do_instead > sleep_on_disk')" \
 	'postmortem: the same from both recordings'
 is "$(say "$room/wait.trace" -f "$room/kept.nest")" 'app-not-reading None' 'a trace of another server says nothing'
-like "$(cat "$room/err")" 'connection not found in the trace' 'and why is told'
+like "$(cat "$room/err")" 'connection not found in the trace' 'and the reason is reported'
 "$nest" diagnose -N "$host" --flow "$room/no-such.trace" >/dev/null 2>"$room/err"
 is "$?" 5 'a trace that is not there is an error'
 like "$(cat "$room/err")" 'no-such\.trace' 'that names it'

@@ -144,6 +144,37 @@ static void do_crash(unsigned long n)
 	*(volatile int *)(uintptr_t)(n - n) = 1;
 }
 
+__attribute__((noinline)) static void *linger(void *data)
+{
+	for (;;)
+		pause();
+	return data;
+}
+
+__attribute__((noinline)) static void after_child(void)
+{
+	sink++;
+}
+
+/* A child whose thread is inside a call when it leaves; the parent goes on. */
+static void do_leave(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			pthread_t thread;
+
+			pthread_create(&thread, NULL, linger, NULL);
+			usleep(100000);
+			work(1);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+		after_child();
+	}
+}
+
 static void do_quick_exit(unsigned long n)
 {
 	work(n);
@@ -613,14 +644,31 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(unsigned long n);
 	} ways[] = {
-		{"calls", do_calls},         {"threads", do_threads},     {"fork", do_fork},
-		{"vfork", do_vfork},         {"killed", do_killed},       {"spin", do_spin},
-		{"late", do_late},           {"crash", do_crash},         {"quick-exit", do_quick_exit},
-		{"longjmp", do_longjmp},     {"signals", do_signals},     {"signal-jump", do_signal_jump},
-		{"deep", do_deep},           {"deep-jump", do_deep_jump}, {"close-all", do_close_all},
-		{"limit", do_limit},         {"user", do_user},           {"serve-signals", do_serve_signals},
-		{"sockets", do_sockets},     {"pass", do_pass},           {"slow", do_slow},
-		{"wait", do_wait},           {"names", do_names},         {"strict", do_strict},
+		{"calls", do_calls},
+		{"threads", do_threads},
+		{"fork", do_fork},
+		{"vfork", do_vfork},
+		{"killed", do_killed},
+		{"spin", do_spin},
+		{"late", do_late},
+		{"crash", do_crash},
+		{"quick-exit", do_quick_exit},
+		{"leave", do_leave},
+		{"longjmp", do_longjmp},
+		{"signals", do_signals},
+		{"signal-jump", do_signal_jump},
+		{"deep", do_deep},
+		{"deep-jump", do_deep_jump},
+		{"close-all", do_close_all},
+		{"limit", do_limit},
+		{"user", do_user},
+		{"serve-signals", do_serve_signals},
+		{"sockets", do_sockets},
+		{"pass", do_pass},
+		{"slow", do_slow},
+		{"wait", do_wait},
+		{"names", do_names},
+		{"strict", do_strict},
 		{"hand-over", do_hand_over},
 	};
 	unsigned long n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;

@@ -70,7 +70,7 @@ record -S 3 -- calls 100000
 is "$(calls leaf) $(check returns) $(info untimed)" \
 	"100000 $(info calls) true" 'structure first: every call and return is there'
 sound 'structure first'
-ok 'structure first: what is done again and again takes next to nothing' \
+ok 'structure first: repetitions take next to nothing' \
 	python3 -c 'import sys; sys.exit(float(sys.argv[1]) > 0.2)' "$(info bytes_per_event)"
 record -S 3 -- killed 50000
 is "$(calls leaf)" 50000 'structure first, killed: nothing before the kill is lost'
@@ -168,7 +168,7 @@ record -- deep-jump 20000
 is "$(calls leaf)" 5 'a jump out of a deep recursion: recording goes on in its caller'
 sound 'a jump out of a deep recursion'
 record -- dlopen 20 "$room/one.so" "$room/two.so"
-is "$(calls only_in_one) $(calls only_in_two)" '20 20' 'libraries that come and go are told apart'
+is "$(calls only_in_one) $(calls only_in_two)" '20 20' 'libraries that come and go are distinguished'
 sound 'libraries'
 record -- close-all 1000
 is "$code $(calls leaf)" '0 2000' 'a program that closes everything is recorded all the same'
@@ -183,7 +183,7 @@ sound 'another user'
 
 record --max-size 200K -- late 300000
 is "$(calls only_late) $(check well_formed)" \
-	'10 true' 'a function that is called when the trace may not grow any more has its name'
+	'10 true' 'a function first called when the trace is full has its name'
 
 # A disk of four megabytes: the trace and the buffers beside it.
 mkdir "$room/small"
@@ -201,8 +201,8 @@ unshare -m bash "$room/full.sh" >"$room/full.out" 2>"$room/full.err"
 ok 'a full disk: the program gets to its end' grep -q 'code 3' "$room/full.err"
 # The chunk that did not fit is there in part: it is passed over, and that is said.
 is "$(grep -c 'well_formed *yes' "$room/full.out")" 2 'a full disk: well-formed'
-ok 'a full disk: what is torn is told' grep -q 'bytes of the file are incomplete chunks' "$room/full.err"
-ok 'a full disk: a function that is called when there is no room any more has its name' \
+ok 'a full disk: torn chunks are reported' grep -q 'bytes of the file are incomplete chunks' "$room/full.err"
+ok 'a full disk: a function first called after that has its name' \
 	grep -q '^only_late *target *10$' "$room/full.out"
 ok 'a full disk: the loss is counted' python3 -c '
 import json, sys

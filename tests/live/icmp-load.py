@@ -98,7 +98,7 @@ def checksum(data):
 
 
 def answer(version, how):
-    """Answers pings in the kernel's place: so many seconds late, or each when a line comes."""
+    """Answers pings in the kernel's place: SECONDS late, or each when a line comes."""
     proto = socket.IPPROTO_ICMP if version == 4 else socket.IPPROTO_ICMPV6
     with socket.socket(socket.AF_INET if version == 4 else socket.AF_INET6, socket.SOCK_RAW, proto) as s:
         print("ready", flush=True)

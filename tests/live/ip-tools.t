@@ -89,7 +89,7 @@ ok 'and by IPv6' load parts 6 200 5
 late() {
 	[ "$(grep -c '"error":"ETIMEDOUT"' "${out[frag]}")" -ge 10 ]
 }
-ok 'they wait in vain' wait_for 30 late
+ok 'the rest never arrives' wait_for 30 late
 # Memory for a few fragments only.
 in_ns "$server" sh -c 'cd /proc/sys/net/ipv4
 	echo 600 >ipfrag_time; echo 1 >ipfrag_low_thresh; echo 10000 >ipfrag_high_thresh'

@@ -9,7 +9,7 @@ check=$root_dir/scripts/check-kernel-types
 header=$root_dir/src/kernel/types.bpf.h
 
 ok 'every struct and member is in the running kernel' "$check"
-like "$("$check")" '^[0-9]+ types, [0-9]+ members: 0 differ|0 differ' 'and the count says so'
+like "$("$check")" '[0-9]+ types, [0-9]+ members: 0 differ,' 'and the count says so'
 compare "$("$check" --json -v | wc -l)" -gt 200 'more than 200 members were compared'
 
 # broken SED-SCRIPT EXPECTED NAME: the header with one mistake in it.

@@ -84,7 +84,7 @@ end_bg "$server_pid" KILL
 in_ns "$server" iptables -F
 is "$(reported "dev == '$direct' and dir == 'rx'")" "$rx" 'every packet that the interface has received is reported'
 is "$(reported "dev == '$direct' and dir == 'tx' and rport != 7999")" \
-	"$tx" 'every packet that it has sent, too: answers to requests, resets'
+	"$tx" 'also every packet that it has sent: answers to requests, resets'
 is "$(reported "end == 'unfinished'")" 0 'and has come to an end'
 is "$(reported "end == 'dropped' and proto == 'tcp' and reason and lport == $port")" \
 	$count 'data that nobody read before its socket ended is dropped'
@@ -94,7 +94,7 @@ is "$(reported "dir == 'tx' and lport == $port and end != 'delivered'")" \
 is "$(reported "end == 'dropped' and proto == 'tcp' and bytes <= 60 and lport == $port")" \
 	0 'the end of a connection is no drop'
 is "$(reported "dir == 'tx' and rport == 7999 and end == 'dropped' and reason")" \
-	3 'a drop on the way out is reported, with the reason'
+	3 'a drop on transmit is reported, with the reason'
 is "$(reported "dev == '$other' and dir == 'tx' and lport == 9 and family == 'ipv6'")" $count 'resets of IPv6'
 is "$(reported "dev == '$direct' and rport == 7777")" $count 'packets with the tag of a VLAN in them'
 

@@ -78,7 +78,7 @@ ask ask tcp 10.98.0.2 $port 40
 followed
 let_go "$client"
 in_stage filter 0.03 "bytes > 100 and rport == $port" \
-	'a queue of the packet filter on the way out: filter' "$room/queue"
+	'NFQUEUE on transmit: filter' "$room/queue"
 
 # Interrupts are put off.
 port=$((port + 1))

@@ -67,7 +67,7 @@ compare "$("$check" "$journeys" count \
 	"dir == 'rx' and proto == 'udp' and end == 'delivered' and pid == $server_pid")" -eq 50 \
 	'datagrams: each came to its reader'
 
-# What a filter throws away, in both directions: as many as it has counted.
+# What a filter drops, in both directions: as many as it has counted.
 port=$((port + 1))
 in_ns "$server" nft -f - <<-RULES
 	table ip thrown {
@@ -93,8 +93,8 @@ reported=$(for dir in rx tx; do
 	"$check" "$journeys" count "dir == '$dir' and end == 'dropped' and reason == 'NETFILTER_DROP'"
 done | xargs)
 is "in ${reported% *} out ${reported#* }" "$thrown" 'a filter that drops: each of them, with the reason'
-compare "${reported% *}" -ge 2 'a filter that drops: some on the way in'
-compare "${reported#* }" -ge 2 'a filter that drops: some on the way out'
+compare "${reported% *}" -ge 2 'a filter that drops: some on receive'
+compare "${reported#* }" -ge 2 'a filter that drops: some on transmit'
 is "$("$check" "$journeys" count "end not in ('delivered', 'dropped') or end == 'dropped' and not reason")" \
 	0 'a filter that drops: nothing is left open'
 in_ns "$server" nft delete table ip thrown

@@ -9,7 +9,7 @@ path-load.py late ADDR PORT BYTES SECONDS [RCVBUF]    TCP: waits after a message
 path-load.py push ADDR PORT BYTES COUNT [SNDBUF]      TCP: sends messages, each in one call, waits for the answer's byte
 path-load.py slow ADDR PORT SECONDS                   TCP: of two bytes acknowledges the first so late, answers with two
 path-load.py pair ADDR PORT COUNT                     TCP: writes two bytes one by one, waits for the answer
-path-load.py burst ADDR PORT BYTES,.. SECONDS ROUNDS  UDP: datagrams of these sizes at once, so many seconds apart
+path-load.py burst ADDR PORT BYTES,.. SECONDS ROUNDS  UDP: datagrams of these sizes at once, SECONDS apart
 path-load.py sink ADDR PORT                           UDP: reads and says nothing
 path-load.py hog                                      uses a CPU
 Servers say `up` when they listen, and from when to when they put something off; all end by themselves after a minute.

@@ -19,7 +19,7 @@ ns_quiet "$client" "$link" 10.93.0.2 "$server"
 ns_quiet "$server" "$link" 10.93.0.1 "$client"
 in_ns "$client" ping -c 1 -W 5 -q 10.93.0.2 >/dev/null || { diag 'the link does not work'; exit 1; }
 
-# send ADDRESS COUNT [PRIORITY]: so many datagrams of 1000 bytes at once.
+# send ADDRESS COUNT [PRIORITY]: COUNT datagrams of 1000 bytes at once.
 send() {
 	in_ns "$client" python3 -c '
 import socket, sys
@@ -49,7 +49,7 @@ let_go() {
 		ours && /Sent/ { sent = $4; dropped = $7 + 0 }
 		ours && /backlog/ { print sent, $3 + 0, dropped; exit }'
 }
-# is_done DEVICE COUNT: so many have left it, and none is left.
+# is_done DEVICE COUNT: COUNT have left it, and none is left.
 is_done() {
 	local packets waiting dropped
 	read -r packets waiting dropped <<<"$(let_go "$1")"
@@ -231,7 +231,7 @@ is "$(figures "$nettxlat_out" \
 	"[(e['dev'], e['queue'], e['end'], 365 <= e['count'] <= 370, e['min'] > 0) for e in r]")" \
 	"[('$nic', 0, 'sent', True, True)]" 'nettxlat: every packet until the hardware has sent it'
 is "$(figures "$bqllat_out" "[(e['dev'], e['queue'], 10 < e['count'] <= 370, e['min'] > 0) for e in r]")" \
-	"[('$nic', 0, True, True)]" 'bqllat: the limit stops the queue again and again'
+	"[('$nic', 0, True, True)]" 'bqllat: the limit stops the queue repeatedly'
 is "$(figures "$napilat_out" "[(e['dev'], e['count'] > 0) for e in r]")" \
 	"[('$nic', True)]" 'napilat: the interface asks, and waits'
 finish

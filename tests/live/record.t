@@ -49,9 +49,13 @@ quiet_pid=$!
 mkdir "$room/disk"
 # shellcheck disable=SC2016
 nest=$nest room=$room host=$host unshare --mount bash -c '
-mount -t tmpfs -o size=600k none "$room/disk"
+mount -t tmpfs -o size=800k none "$room/disk"
 "$nest" record -o "$room/disk/r.nest" -N "$host" -d 30 2>"$room/disk.err" -- \
-	sh -c "sleep 2; dd if=/dev/zero of=\"$room/disk/fill\" bs=1k 2>/dev/null; sleep 20"
+	sh -c "cd \"$room/disk\"
+	until [ \"\$(sqlite3 -readonly r.nest \"SELECT count(*) > 2 FROM sample\" 2>/dev/null)\" = 1 ]; do
+		sleep 0.2
+	done
+	dd if=/dev/zero of=\"$room/disk/fill\" bs=1k 2>/dev/null; sleep 20"
 code=$?
 rm -f "$room/disk/fill"
 cp "$room/disk/"r.nest* "$room/"
@@ -59,10 +63,10 @@ exit "$code"' &
 disk_pid=$!
 
 # While a command runs.
-"$nest" record -o "$room/command.nest" -N "$host" -- sleep 1 >"$room/out" 2>"$room/err"
+"$nest" record -o "$room/command.nest" -N "$host" -- sleep 3 >"$room/out" 2>"$room/err"
 is "$?" 0 'a command is recorded'
 like "$(tail -n 1 "$room/err")" '^nest: [0-9]+ events, 0 lost' 'the closing line counts'
-is "$(sql "$room/command.nest" 'SELECT count(*) BETWEEN 4 AND 12 AS n FROM sample')" '{"n":1}' 'for as long as it ran'
+is "$(sql "$room/command.nest" 'SELECT count(*) BETWEEN 4 AND 20 AS n FROM sample')" '{"n":1}' 'for as long as it ran'
 "$nest" record -o "$room/none.nest" -- /nonexistent/command >/dev/null 2>"$room/err"
 like "$(cat "$room/err")" 'cannot run /nonexistent/command: No such file' 'a command that cannot be run is reported'
 "$nest" record >/dev/null 2>"$room/err"
@@ -100,7 +104,7 @@ is "$?" 0 'a recording with a limit'
 ok 'is not much larger than that' test "$(stat -c %s "$room/size.nest")" -lt 3000000
 is "$(sql "$room/size.nest" 'SELECT max(id) - min(id) BETWEEN 1500 AND 8000 AS n FROM sample')" \
 	'{"n":1}' 'has forgotten its beginning'
-is "$(sql "$room/size.nest" 'SELECT count(*) > 100 AS n FROM socket WHERE last > 140000000000000')" \
+is "$(sql "$room/size.nest" 'SELECT count(*) > 100 AS n FROM counter WHERE last > 140000000000000')" \
 	'{"n":1}' 'and still knows what holds'
 
 # Around findings only: nothing is found here, so only the last moments stay.

@@ -63,7 +63,7 @@ is "$("$nest" tcplife -f "$room/all.nest" --json 2>/dev/null | wc -l)" 45 'every
 is "$("$nest" sql "$room/all.nest" 'SELECT count(*) AS n, sum(error IS NOT NULL) AS failed FROM sock_connect' \
 	--json 2>/dev/null)" '{"n":25,"failed":5}' 'in tables'
 is "$("$nest" sql "$room/all.nest" 'SELECT DISTINCT event FROM attached ORDER BY 1' --csv 2>/dev/null |
-	tr -d '\r' | tr '\n' ' ')" 'event sock.connect sock.send tcp.close ' 'with what was attached'
+	tr -d '\r' | tr '\n' ' ')" 'event oops sock.connect sock.send tcp.close ' 'with what was attached'
 ok 'beside the snapshots' "$nest" sockets -f "$room/all.nest"
 "$nest" record -o "$room/none.nest" nosuch >/dev/null 2>"$room/err"
 is "$?" 2 'what is neither event nor tool'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The table of retransmissions: per connection as many as ss counts, in kinds that fit what was done to it.
+# vm: 42
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 nft ss
@@ -37,7 +38,7 @@ while True:
         pass'
 if ! wait_for 30 grep -q '"syn"' "$nest_out"; then
 	diag "$(head -c 2000 "$nest_err")"
-	grep -q 'not known: retransmissions' "$nest_err" && skip_all 'retransmissions cannot be traced here'
+	grep -q 'not seen: retransmissions' "$nest_err" && skip_all 'retransmissions cannot be traced here'
 fi
 pass 'a SYN that nobody answers is a retransmission of kind syn'
 end_bg "$bg_pid" KILL

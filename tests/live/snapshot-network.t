@@ -145,7 +145,7 @@ END
 # A route that goes away under a socket.
 ip -n "$a" route del 10.67.0.0/16
 like "$("$nest" routes --used -N "$a" --json 2>/dev/null | grep 10.67.1.1)" \
-	'"error":"ENETUNREACH"' 'no way any more: ENETUNREACH'
+	'"error":"ENETUNREACH"' 'no route: ENETUNREACH'
 ip -n "$a" route add blackhole 10.67.0.0/16
 like "$("$nest" routes --used -N "$a" --json 2>/dev/null | grep 10.67.1.1)" '"error":"EINVAL"' 'a blackhole: EINVAL'
 

@@ -39,7 +39,7 @@ setup_checks() {
 	is "$(check setup '[(e["laddr"], e["lport"], e["error"], e["path"]) for e in of("sock.bind")] ==
 		[("127.0.0.1", f["port"], None, None), ("::1", f["port6"], None, None), (None, None, None, f["unix"]),
 		 ("127.0.0.1", f["port"], f["in_use"], None), ("192.0.2.77", 4711, f["not_ours"], None)]')" True \
-		"sock.bind: the port that the kernel chose, and what was asked for in vain$1"
+		"sock.bind: the port that the kernel chose, and the requested one of a failure$1"
 	is "$(check setup \
 		'[f["in_use"], f["not_ours"], of("sock.bind")[0]["options"], of("sock.bind")[3]["options"]]')" \
 		"['EADDRINUSE', 'EADDRNOTAVAIL', 'reuseaddr', None]" "sock.bind: errors and options$1"

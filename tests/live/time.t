@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Where the time of programs goes, beside their own clocks: all of them at once, in one namespace.
-# timeout: 120
+# vm: 70, timeout: 120
 # shellcheck disable=SC2154 # start() sets them
 . "$(dirname "$0")/lib.sh"
 require_root

@@ -36,6 +36,7 @@ silent=$(while IFS=$'\t' read -r command tests; do
 	[ "$word" = trace ] && name=${event%%,*} || name=$word
 	for test in $(grep -oE '[a-z0-9-]+\.(t|golden)' <<<"$tests"); do
 		file=$root/tests/live/$test
+		[ -e "$file" ] || file=$root/tests/vm/$test
 		[ -e "$file" ] || file=$root/tests/golden/$test
 		if [ ! -e "$file" ]; then
 			echo "$command: there is no $test"

@@ -23,7 +23,7 @@ add() {
 }
 # What is built already need not be built again.
 reuse() {
-	mkdir "$tree/build" && cp -a "$build"/{obj,bpf,.packages,.objects} "$tree/build/"
+	mkdir "$tree/build" && cp -a "$build"/{obj,bpf,web,.packages,.objects} "$tree/build/"
 }
 judge() {
 	gunzip -c "$root/src/store/demo/slow-reader.nest.gz" >"$room/slow.nest" &&
@@ -52,6 +52,9 @@ check 'and explained' shows 'tcp_memory_share' "$nest" explain dummy-rule
 check 'a cause is explained' shows 'is a dummy' "$nest" explain dummy-cause
 check 'a table of a new source is listed' shows '^dummies  *1 a record of a new source' "$nest" tables
 check 'and shown' shows '^{"dummies":7}$' "$nest" tables dummies --json
+# Without a terminal a page that exists gets as far as the terminal.
+check 'a page of nest top is found' bash -c "'$nest' top --page dummy-page 2>&1 | grep 'needs a terminal'"
+check 'and one that does not exist is not' bash -c "'$nest' top --page dummy 2>&1 | grep 'unknown page'"
 check 'the default engine blames somebody' shows '"cause":"app-not-reading"' judge rules
 check 'another one judges when it is asked for' shows '"findings":\[\],.*"healthy":true' judge dummy
 check 'programs and declarations of the events fit together' "$tree/build/tests/unit/test_event"

@@ -67,4 +67,22 @@ is($last, '0 passed, 1 failed, 0 skipped', 'and is counted');
 is($status, 1, 'no test at all fails');
 is($last, '0 passed, 0 failed, 0 skipped', 'with zeros');
 
+# One that fails first and passes then, as a busy machine makes it.
+mkdir("$room/live") or die "live: $!\n";
+my $first = "echo 1..1; if mkdir '$room'/once; then echo not ok 1 - a; else echo ok 1 - a; fi";
+my @live  = (script('live/unsteady', $first), script('live/bad', 'echo 1..1; echo not ok 1 - b'));
+($output, $status, $last) = runs('-r', 2, $live[0]);
+is($last, '1 passed, 0 failed, 0 skipped', 'a live test may run once more');
+is($status, 0, 'with success');
+like($output, qr/^bad .*\n\s+not ok 1 - a/m, 'and its first failure is shown');
+like($output, qr/^passed only in a second run: .*unsteady/m, 'and named in the end');
+($output, $status, $last) = runs('-r', 2, $live[1]);
+is($last, '0 passed, 1 failed, 0 skipped', 'one that fails twice fails');
+is($status, 1, 'with its status');
+rmdir("$room/once");
+($output, $status, $last) = runs('-r', 1, @live);
+is($last, '0 passed, 2 failed, 0 skipped', 'more failures than allowed are none of the machine');
+($output, $status, $last) = runs('-r', 2, "$room/bad.t");
+is($last, '1 passed, 1 failed, 0 skipped', 'other tests run once');
+
 done_testing();

@@ -2,6 +2,7 @@
 /* Traces for the tests of what is made of them: from text, and at random. */
 #pragma once
 
+#include "base/new_file.h"
 #include "flow/analyse/compare.h"
 #include "flow/trace/trace_text.h"
 #include "unit.h"
@@ -31,6 +32,7 @@ static inline struct trace_writer *sample_open_chunks(char *path, uint32_t chunk
 
 	REQUIRE(fd >= 0);
 	close(fd);
+	new_file_forget_inputs();
 	REQUIRE(trace_writer_open(path, &(struct trace_writer_options){.chunk_bytes = chunk_bytes}, &writer, &why) ==
 		0);
 	return writer;

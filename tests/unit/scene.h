@@ -14,6 +14,7 @@
 #include "diagnose/infer/diagnosis.h"
 #include "probe/arrival.h"
 #include "probe/asking.h"
+#include "probe/attempt.h"
 #include "probe/keepalive.h"
 #include "probe/unanswered_tally.h"
 #include "probe/wire.h"
@@ -25,6 +26,7 @@
 #include "snapshot/netlink/tunnel.h"
 #include "snapshot/proc/cgroup.h"
 #include "snapshot/proc/counter.h"
+#include "snapshot/proc/cpu.h"
 #include "snapshot/proc/memory.h"
 #include "snapshot/proc/process.h"
 #include "snapshot/proc/softnet.h"
@@ -45,7 +47,7 @@ struct scene {
 	struct cgroup_record cgroup;
 	/* Only there when a case says so. */
 	bool has_other, has_rule, has_conntrack, has_lookup, has_refusal, has_arrival, has_protocol, has_tunnel,
-		has_keepalive, has_asking, has_unanswered, has_softnet, has_upper;
+		has_keepalive, has_asking, has_unanswered, has_softnet, has_upper, has_cpu, has_attempt;
 	struct link_record upper;          /* an interface on top of the first */
 	struct socket_record other_socket; /* a second connection, to the same host */
 	struct tcp_record other;
@@ -60,6 +62,8 @@ struct scene {
 	struct protocol_record protocol;
 	struct tunnel_record tunnel;
 	struct softnet_record softnet;
+	struct cpu_record cpu;
+	struct attempt_record attempt;
 	/* Protocol counters, by name; the last has none. */
 	struct counter_record counters[4];
 };
@@ -72,7 +76,7 @@ static void blank(const struct record_type *type, void *data)
 		value_set_unknown(&type->fields[i], data);
 }
 
-/* A bulk sender at ease: 1 MB a second, windows open, nothing lost. */
+/* A healthy bulk sender: 1 MB per second, windows open, nothing lost. */
 static void scene_begin(struct scene *s)
 {
 	memset(s, 0, sizeof(*s));
@@ -135,6 +139,10 @@ static void scene_begin(struct scene *s)
 	memcpy(s->tunnel.kind, "wireguard", 10);
 	s->lookup.raddr = s->refusal.raddr = s->socket.raddr;
 	s->refusal.rport = 5001;
+	s->attempt.raddr = s->socket.raddr;
+	s->attempt.rport = 5001;
+	s->attempt.pid = 4711;
+	memcpy(s->attempt.comm, "app", 4);
 	s->keepalive.cookie = s->socket.cookie;
 	s->arrival.raddr = s->socket.raddr;
 	s->arrival.lport = s->socket.lport;
@@ -200,11 +208,18 @@ static void fill_more(struct snapshot *snapshot, struct scene *s)
 		put(snapshot, &link_type, &s->upper);
 	if (s->has_softnet)
 		put(snapshot, &softnet_type, &s->softnet);
+	if (s->has_cpu)
+		put(snapshot, &cpu_type, &s->cpu);
 	if (s->has_tunnel)
 		put(snapshot, &tunnel_type, &s->tunnel);
+	if (s->has_attempt)
+		put(snapshot, &attempt_type, &s->attempt);
 	for (unsigned i = 0; i < ARRAY_SIZE(s->counters) && s->counters[i].counter; i++)
 		put(snapshot, &counter_type, &s->counters[i]);
 }
+
+/* Time since boot when the run begins. */
+static uint64_t scene_boot_ns;
 
 static void fill(struct snapshot *snapshot, struct scene *s, unsigned sample)
 {
@@ -212,7 +227,7 @@ static void fill(struct snapshot *snapshot, struct scene *s, unsigned sample)
 	struct cgroup_member_record member = {.pid = 4711, .group = 0};
 
 	snapshot_clear(snapshot);
-	snapshot->begin_boot_ns = (uint64_t)(sample + 1) * SAMPLE_NS;
+	snapshot->begin_boot_ns = scene_boot_ns + (uint64_t)(sample + 1) * SAMPLE_NS;
 	snapshot->begin_time_ns = UINT64_C(1763172787000000000) + snapshot->begin_boot_ns;
 	s->socket.tcp = 0;
 	put(snapshot, &socket_type, &s->socket);

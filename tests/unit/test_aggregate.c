@@ -128,14 +128,18 @@ TEST(each_event_has_a_sum_of_its_own)
 	add(&rows, "a", 5);
 	add(&rows, "a", 7);
 	add(&rows, "b", 100);
+	/* More often, but less: the order is that of the sum. */
+	for (int i = 0; i < 3; i++)
+		add(&rows, "c", 1);
 	event_clear(event_find("sock.recv"), &event);
 	event.head.comm[0] = 'a';
 	record.parts[EVENT_PART_HEAD] = &event.head;
 	record.parts[EVENT_PART_DATA] = &event.data;
 	aggregate_merge(rows.aggregate, 1, &record, &received);
-	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 2);
+	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 3);
 	CHECK_EQ_TEXT(rows.text.items[0], "comm=a count=5 tx_bytes=12 rx_bytes=900 sum=912");
 	CHECK_EQ_TEXT(rows.text.items[1], "comm=b count=1 tx_bytes=100 rx_bytes=0 sum=100");
+	CHECK_EQ_TEXT(rows.text.items[2], "comm=c count=3 tx_bytes=3 rx_bytes=0 sum=3");
 }
 
 static const char *first_letter(const void *context, const struct value *value)

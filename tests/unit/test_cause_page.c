@@ -40,9 +40,9 @@ TEST(a_page_as_markdown)
 	cause_page_add_markdown(page, &text);
 	CHECK_EQ_TEXT(buf_text(&text),
 		      "# c: is bad\n\n## What it means\n\nLayer host; accuses the conn; severity high.\n\nIt *is*.\n"
-		      "\n## How it looks\n\nOne or more of these sentences, with the measures filled in:\n\n"
-		      "- `{raddr} is stuck`\n\n## What to do\n\nStop `it`.\n\n## Where nest is blind\n\nMuch.\n"
-		      "\n## What speaks for it\n\n- `r (+0.50, conn): stuck`\n\n## How to reproduce it\n\n"
+		      "\n## Symptoms\n\nOne or more of these sentences, with the measures filled in:\n\n"
+		      "- `{raddr} is stuck`\n\n## What to do\n\nStop `it`.\n\n## Blind spots\n\nMuch.\n"
+		      "\n## Evidence for\n\n- `r (+0.50, conn): stuck`\n\n## How to reproduce\n\n"
 		      "In the source tree, as root, in network namespaces of their own (docs/lab.md):\n\n"
 		      "- `lab/run F01`\n- `lab/run F02`\n");
 }

@@ -42,6 +42,15 @@ static void reader_breathes(struct scene *s, unsigned sample)
 		s->socket.recvq_bytes = s->socket.rmem_bytes = 0;
 }
 
+/* From the first sample on, as in a run that begins after the fault. */
+static void reader_slow(struct scene *s, unsigned sample)
+{
+	reader_stuck(s, sample);
+	s->tcp.bytes_received += 30000;
+	s->tcp.segs_in += 20;
+	s->tcp.data_segs_in += 20;
+}
+
 static void reader_stopped(struct scene *s, unsigned sample)
 {
 	reader_stuck(s, sample);
@@ -53,6 +62,8 @@ TEST(a_full_receive_queue_is_the_readers)
 	CHECK_EQ_TEXT(diagnose(reader_stuck), "app-not-reading");
 	CHECK_EQ_TEXT(diagnose(reader_stopped), "app-not-reading");
 	CHECK_EQ_TEXT(diagnose(reader_breathes), "");
+	CHECK_EQ_TEXT(diagnose(reader_slow), "app-not-reading");
+	CHECK_EQ_INT(diagnosed_severity, SEVERITY_HIGH);
 }
 
 static void reader_starved(struct scene *s, unsigned sample)

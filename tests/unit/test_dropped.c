@@ -3,24 +3,22 @@
  * Dropped packets as evidence, on snapshots made by hand: a host 10.1.1.1 with a listener on port 80 and a connection
  * from 10.1.1.5, and packets that it drops. Each case has near misses: the same drops of somebody who does not suffer.
  */
-#include "unit.h"
+#include "look.h"
 
-#include "diagnose/graph/window.h"
-#include "diagnose/infer/diagnosis.h"
+#include <errno.h>
+
 #include "diagnose/measure/drop_class.h"
-#include "diagnose/rules/knowledge.h"
 #include "probe/drop_tally.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/neighbour.h"
+#include "snapshot/netlink/route.h"
 #include "snapshot/socket/socket.h"
 
-#define SAMPLE_NS UINT64_C(200000000)
-#define BEGIN_NS  UINT64_C(1763172787000000000)
-#define TCP       6
-#define UDP       17
-#define SYN       0x02
-#define ACK       0x10
-#define FIN       0x01
+#define TCP 6
+#define UDP 17
+#define SYN 0x02
+#define ACK 0x10
+#define FIN 0x01
 
 /* Drops of one flow; zero is the default. */
 struct drops {
@@ -33,6 +31,9 @@ struct drops {
 	const char *place;
 	bool leaves;
 	unsigned ports; /* tries this many ports in turn; 0: one */
+	unsigned crowd; /* as many senders, each twice, with other ports unless same_port; 0: only the one */
+	bool same_port;
+	uint16_t error; /* of the route lookup, in every fourth sample */
 };
 
 static void put(struct snapshot *snapshot, const struct record_type *type, const void *record)
@@ -88,51 +89,55 @@ static void put_drop(struct snapshot *snapshot, const struct drops *drops, unsig
 				   .flags = drops->flags,
 				   .packets = count,
 				   .bytes = (uint64_t)count * drops->bytes,
-				   .first_ns = BEGIN_NS + SAMPLE_NS,
-				   .last_ns = BEGIN_NS + last * SAMPLE_NS};
+				   .first_ns = LOOK_TIME_NS + LOOK_PACE_NS,
+				   .last_ns = LOOK_TIME_NS + last * LOOK_PACE_NS};
 
 	if (count > 0)
 		put(snapshot, &drop_type, &drop);
 }
 
-/* Causes and modules that three windows of a look end with. */
+/* Senders 10.1.3.1 and on, of which two packets are dropped, two windows apart. */
+static void put_crowd(struct snapshot *snapshot, const struct drops *drops, unsigned sample)
+{
+	for (unsigned i = 0; i < drops->crowd; i++) {
+		struct drops one = *drops;
+		char from[32];
+
+		snprintf(from, sizeof(from), "10.1.3.%u", i + 1);
+		one.from = from;
+		put_drop(snapshot, &one, 0, drops->same_port && sample > 11 ? 2 : 1, sample > 11 ? 12 : 2);
+		one.sport++;
+		put_drop(snapshot, &one, 0, !drops->same_port && sample > 11, 12);
+	}
+}
+
+static void put_destination(struct snapshot *snapshot, const struct drops *drops, uint16_t error)
+{
+	struct destination_record destination = {.raddr = address(drops->to), .error = error, .ifindex = 2};
+
+	put(snapshot, &destination_type, &destination);
+}
+
+static void put_sample(struct snapshot *snapshot, unsigned sample, const void *context)
+{
+	const struct drops *drops = context;
+	unsigned events = (sample + drops->every - 1) / drops->every, ports = max_of(drops->ports, 1u);
+
+	put_host(snapshot);
+	if (sample > 1)
+		put_crowd(snapshot, drops, sample);
+	for (unsigned port = 0; port < ports && !drops->crowd; port++)
+		put_drop(snapshot, drops, port, (events + ports - 1 - port) / ports, sample);
+	if (drops->error)
+		put_destination(snapshot, drops, sample % 4 == 2 ? drops->error : 0);
+}
+
 static const char *look(struct drops drops)
 {
-	static char said[1024];
-	_cleanup_(knowledge_freep) struct knowledge *knowledge = NULL;
-	_cleanup_(window_freep) struct window *window = window_new();
-	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
-	struct diagnosis *diagnosis;
-	const struct diagnosis_record *record;
-	const struct finding_record *findings;
-	struct why why = {};
-
 	drops.every = drops.every ?: 3;
 	drops.bytes = drops.bytes ?: 60;
 	drops.proto = drops.proto ?: TCP;
-	REQUIRE(knowledge_load(&knowledge, &why) == 0);
-	diagnosis = diagnosis_new(knowledge);
-	for (unsigned sample = 0; sample < 16; sample++) {
-		unsigned events = (sample + drops.every - 1) / drops.every, ports = max_of(drops.ports, 1u);
-
-		snapshot_clear(snapshot);
-		snapshot->begin_boot_ns = (uint64_t)(sample + 1) * SAMPLE_NS;
-		snapshot->begin_time_ns = BEGIN_NS + sample * SAMPLE_NS;
-		put_host(snapshot);
-		for (unsigned port = 0; port < ports; port++)
-			put_drop(snapshot, &drops, port, (events + ports - 1 - port) / ports, sample);
-		window_add(window, snapshot);
-		if (sample > 0 && sample % 5 == 0)
-			diagnosis_add_window(diagnosis, window_finish(window));
-	}
-	record = diagnosis_get(diagnosis);
-	findings = record->findings.items;
-	said[0] = '\0';
-	for (uint32_t i = 0; i < record->findings.count; i++)
-		snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s%s %s", i ? ", " : "", findings[i].cause,
-			 findings[i].module);
-	diagnosis_free(diagnosis);
-	return said;
+	return look_at(put_sample, &drops);
 }
 
 #define LOOK(...) look((struct drops){__VA_ARGS__})
@@ -182,6 +187,17 @@ TEST(sockets_here_suffer)
 		      "accept-queue-full listener:10.1.1.1:80");
 }
 
+#define OUT .reason = "IP_OUTNOROUTES", .from = "10.1.1.1", .to = "10.1.1.5", .sport = 80, .dport = 5555, .leaves = true
+
+/* The kernel gives one reason for both; the lookup tells them apart, also when the route comes and goes. */
+TEST(a_blackhole_is_no_missing_route)
+{
+	CHECK_EQ_TEXT(LOOK(OUT, .flags = ACK, .error = EINVAL), "route-blackhole route:10.1.1.5");
+	CHECK_EQ_TEXT(LOOK(OUT, .flags = ACK, .error = EACCES), "route-blackhole route:10.1.1.5");
+	CHECK_EQ_TEXT(LOOK(OUT, .flags = ACK, .error = ENETUNREACH), "no-route route:10.1.1.5");
+	CHECK_EQ_TEXT(LOOK(OUT, .flags = ACK), "no-route route:10.1.1.5");
+}
+
 TEST(noise_is_silent)
 {
 	/* A closed port, whether the firewall takes it or nobody listens; a scan; one packet. */
@@ -213,6 +229,29 @@ TEST(noise_is_silent)
 	CHECK_EQ_TEXT(LOOK(.reason = "NETFILTER_DROP", .from = "10.1.1.6", .to = "224.0.0.251", .sport = 5353,
 			   .dport = 5353, .proto = UDP),
 		      "");
+}
+
+TEST(invented_senders_are_noise)
+{
+	CHECK_EQ_TEXT(
+		LOOK(.reason = "IP_RPFILTER", .to = "10.2.2.2", .sport = 4000, .dport = 443, .flags = SYN, .crowd = 6),
+		"");
+	CHECK_EQ_TEXT(LOOK(.reason = "IP_RPFILTER", .to = "10.2.2.2", .sport = 4000, .dport = 443, .flags = ACK,
+			   .bytes = 1500, .crowd = 6),
+		      "");
+	CHECK_EQ_TEXT(LOOK(.reason = "NETFILTER_DROP", .to = "10.1.1.1", .sport = 4000, .dport = 80, .flags = SYN,
+			   .crowd = 6),
+		      "");
+	/* Those who send the same again are real, however many; a few who try again with other ports as well. */
+	CHECK(strstr(LOOK(.reason = "IP_RPFILTER", .to = "10.2.2.2", .sport = 4000, .dport = 443, .flags = SYN,
+			  .crowd = 6, .same_port = true),
+		     "rp-filter route:10.1.3.6"));
+	CHECK(strstr(
+		LOOK(.reason = "IP_RPFILTER", .to = "10.2.2.2", .sport = 4000, .dport = 443, .flags = SYN, .crowd = 5),
+		"rp-filter route:10.1.3.5"));
+	CHECK_EQ_TEXT(LOOK(.reason = "TCP_LISTEN_OVERFLOW", .to = "10.1.1.1", .sport = 4000, .dport = 80, .flags = SYN,
+			   .crowd = 6),
+		      "accept-queue-full listener:10.1.1.1:80");
 }
 
 TEST(a_reason_that_says_nothing_has_a_place)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two programs on one time line: connections, messages and clocks are matched, and the time is split between them. */
+/* Two programs on one timeline: connections, messages and clocks are matched, and the time is split between them. */
 #include "flow/analyse/align.h"
 #include "flow/draw/proxy_diagram.h"
 #include "flow_sample.h"
@@ -44,7 +44,7 @@ static void write_request(const struct plan *p, struct buf *proxy, struct buf *s
 	line(proxy, back + p->proxy_ns, "write", 1, 900);
 }
 
-/* One time line: calls return, time is monotonic, and every message is drawn. */
+/* One timeline: calls return, time is monotonic, and every message is drawn. */
 static void check_picture(const struct align *align, struct flow_sessions *proxy, struct flow_sessions *server)
 {
 	struct proxy_diagram diagram = {.align = align, .proxy = proxy, .server = server};

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/new_file.h"
 #include "base/out.h"
 #include "flow/import/ctf_read.h"
 #include "flow/import/import_map.h"
@@ -197,6 +198,7 @@ static int room_import(struct room *room)
 	struct flow_check check;
 	int r;
 
+	new_file_forget_inputs();
 	room->why.text[0] = '\0';
 	room->result = (struct import_result){};
 	r = flow_import(room->dir, "ctf", output, &room->result, &room->why);

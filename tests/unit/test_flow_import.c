@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Other tracers' formats, from small inputs with known meaning. */
 #include "base/buf.h"
+#include "base/new_file.h"
 #include "base/out.h"
 #include "flow/import/import_map.h"
 #include "flow/trace/trace_check.h"
@@ -42,6 +43,7 @@ static void import(import_fn *fn, const void *data, size_t size, struct buf *to)
 
 	REQUIRE(fd >= 0 && text_fd >= 0);
 	close(fd);
+	new_file_forget_inputs();
 	REQUIRE(trace_writer_open(trace_path, &(struct trace_writer_options){}, &writer, &why) == 0);
 	r = fn(data, size, writer, &result, &why);
 	REQUIRE(trace_writer_close(writer) == 0);

@@ -327,6 +327,69 @@ TEST(a_connection_made_for_a_client_is_the_clients)
 	CHECK(flow_session_at(s, 0).is_open);
 }
 
+/* A task connects, another call reads the answer; the task that passes it on touches both. */
+TEST(a_connection_made_by_a_task_is_of_the_client_that_gets_the_answer)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace =
+		sample_of_text("thread 1 pid=10 tid=10 name=proxy\n"
+			       "1 0 call p!main\n"
+			       "1 1 op-listen socket=9 fd=3\n"
+			       "1 10 socket socket=1 fd=5 local=10.0.0.1:80 remote=10.0.0.2:1001\n"
+			       "1 20 op-accept socket=1 fd=5 result=5 took=10\n"
+			       "1 40 call p!input\n"
+			       "1 50 op-read socket=1 fd=5 result=10\n"
+			       "1 60 return\n"
+			       "1 70 call p!task\n"
+			       "1 80 op-connect socket=2 fd=6\n"
+			       "1 90 return\n"
+			       "1 100 call p!input\n"
+			       "1 110 op-read socket=2 fd=6 result=99\n"
+			       "1 120 return\n"
+			       "1 130 call p!task\n"
+			       "1 140 op-write socket=1 fd=5 result=99\n"
+			       "1 150 op-close socket=2 fd=6\n"
+			       "1 160 return\n"
+			       "1 170 return\n");
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &(struct demux_options){});
+
+	CHECK(s->demux->has_strays);
+	REQUIRE(s->list.count == 1);
+	CHECK_EQ_UINT(flow_session_at(s, 0).calls, 4);
+	CHECK_EQ_UINT(s->rest_calls, 0);
+}
+
+TEST(a_connection_passed_to_another_process_is_one_session)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace =
+		sample_of_text("thread 1 pid=10 tid=10 name=master\n"
+			       "thread 2 pid=11 tid=11 name=worker\n"
+			       "1 0 call p!main\n"
+			       "1 1 op-listen socket=9 fd=3\n"
+			       "2 5 call p!work\n"
+			       "1 10 socket socket=1 fd=5 cookie=77 local=10.0.0.1:80 remote=10.0.0.2:1001\n"
+			       "1 20 op-accept socket=1 fd=5 result=5 took=10\n"
+			       "1 40 call p!pass\n"
+			       "1 50 op-close socket=1 fd=5\n"
+			       "1 60 return\n"
+			       "2 60 socket socket=2 fd=7 cookie=77 local=10.0.0.1:80 remote=10.0.0.2:1001\n"
+			       "2 65 op-take socket=2 fd=7\n"
+			       "2 70 call p!serve\n"
+			       "2 80 op-read socket=2 fd=7 result=10\n"
+			       "2 90 op-write socket=2 fd=7 result=20\n"
+			       "2 100 return\n"
+			       "1 200 return\n"
+			       "2 200 return\n");
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &(struct demux_options){});
+	struct flow_session session;
+
+	REQUIRE(s->list.count == 1);
+	session = flow_session_at(s, 0);
+	CHECK_EQ_UINT(session.rx_bytes, 10);
+	CHECK_EQ_UINT(session.tx_bytes, 20);
+	/* The master closed its descriptor; the worker still has it. */
+	CHECK(session.is_open);
+}
+
 TEST(a_signature_tells_sessions_by_an_argument)
 {
 	_cleanup_flow_trace_ struct flow_trace *trace = sample_of_text("thread 1 pid=1 tid=1 name=x\n"

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/new_file.h"
 #include "base/out.h"
 #include "flow/trace/checksum.h"
 #include "flow/trace/demangle.h"
@@ -24,6 +25,7 @@ static struct trace_writer *new_writer(const struct trace_writer_options *option
 
 	REQUIRE(fd >= 0);
 	close(fd);
+	new_file_forget_inputs();
 	REQUIRE(trace_writer_open(path, options, &writer, &why) == 0);
 	return writer;
 }

@@ -185,6 +185,7 @@ static void acks_lost(struct scene *s, unsigned sample)
 	s->tcp.total_retrans++;
 	s->tcp.total_rto++;
 	s->tcp.dsack_dups++;
+	s->tcp.data_segs_out += 2;
 	s->tcp.bytes_sent += 100;
 	s->tcp.bytes_retrans += 100;
 	s->counters[0] = (struct counter_record){.counter = "TcpExtTCPFastRetrans"};

@@ -230,6 +230,15 @@ TEST(a_full_disk_is_reported)
 	CHECK_ERR(out_done(&out), -ENOSPC);
 }
 
+static void read_path(const char *path, char *got, size_t size)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY);
+	ssize_t n = read(fd, got, size - 1);
+
+	CHECK(n >= 0);
+	got[max_of(n, 0)] = '\0';
+}
+
 TEST(dropped_files_stay_as_they_were)
 {
 	char path[] = "/tmp/nest-test-XXXXXX", got[20] = "";
@@ -242,21 +251,50 @@ TEST(dropped_files_stay_as_they_were)
 	out_drop(&out);
 	CHECK_EQ_INT(pread(fd, got, sizeof(got) - 1, 0), 3);
 	CHECK_EQ_TEXT(got, "old");
+	/* Nor does what was written replace it. */
+	CHECK_OK(out_open(&out, path));
+	write_line(&out, "new");
+	CHECK_OK(out_flush(&out));
+	out_drop(&out);
+	read_path(path, got, sizeof(got));
+	CHECK_EQ_TEXT(got, "old");
 	/* Nothing to write is a result. */
 	CHECK_OK(out_open(&out, path));
 	CHECK_OK(out_done(&out));
-	CHECK_EQ_INT(pread(fd, got, sizeof(got) - 1, 0), 0);
+	read_path(path, got, sizeof(got));
+	CHECK_EQ_TEXT(got, "");
 	close(fd);
 	unlink(path);
 	CHECK_OK(out_open(&out, path));
 	out_drop(&out);
 	CHECK(access(path, F_OK) < 0);
-	/* What was written stays. */
+	/* What was published stays. */
 	CHECK_OK(out_open(&out, path));
 	write_line(&out, "new");
 	CHECK_OK(out_flush(&out));
+	CHECK_OK(out_publish(&out));
 	out_drop(&out);
-	CHECK_OK(unlink(path));
+	read_path(path, got, sizeof(got));
+	CHECK_EQ_TEXT(got, "new\n");
+	CHECK(unlink(path) == 0);
+}
+
+TEST(an_input_is_never_replaced)
+{
+	char path[] = "/tmp/nest-test-XXXXXX", got[20] = "";
+	int fd = mkstemp(path);
+	struct out early, late;
+
+	REQUIRE(fd >= 0 && write(fd, "old", 3) == 3);
+	CHECK_OK(out_open(&early, path));
+	write_line(&early, "new");
+	new_file_note_input(fd);
+	CHECK_ERR(out_open(&late, path), -ETXTBSY);
+	CHECK_ERR(out_done(&early), -ETXTBSY);
+	read_path(path, got, sizeof(got));
+	CHECK_EQ_TEXT(got, "old");
+	close(fd);
+	unlink(path);
 }
 
 TEST(files_are_made_and_cut)
@@ -270,7 +308,7 @@ TEST(files_are_made_and_cut)
 	CHECK(out.owns_fd);
 	write_line(&out, "new");
 	CHECK_OK(out_done(&out));
-	CHECK_EQ_INT(pread(fd, got, sizeof(got) - 1, 0), 4);
+	read_path(path, got, sizeof(got));
 	CHECK_EQ_TEXT(got, "new\n");
 	close(fd);
 	unlink(path);

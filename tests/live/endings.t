@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# timeout: 200
+# How runs end: by the clock, with gaps counted as loss; a recording that vanishes; a recorder that comes back; one exit
+# code for one reason.
+. "$(dirname "$0")/lib.sh"
+require_root
+require_cmd python3 sqlite3
+
+ns_make host
+number() {
+	sqlite3 -readonly "$1" "$2" 2>/dev/null
+}
+
+# A recorder that does not run for 4 of its 5 seconds still ends after 5, and says what it has not seen.
+nest_bg record -N "$host" -o "$room/gap.nest" -d 5
+wait_ready "$nest_err"
+has_samples() {
+	[ "$(number "$room/gap.nest" 'SELECT count(*) > 2 FROM sample')" = 1 ]
+}
+wait_for 20 has_samples
+kill -STOP "$nest_pid"
+pause 4
+kill -CONT "$nest_pid"
+wait "$nest_pid"
+is "$?" 0 'a recording that was stopped for a while'
+is "$(number "$room/gap.nest" 'SELECT max(begin_boot_ns) - min(begin_boot_ns) < 7500000000 FROM sample')" 1 \
+	'ends by the clock, not by the number of windows'
+like "$(tail -n 1 "$nest_err")" '[1-9][0-9]* lost; .*samples skipped, no sample for [0-9.]+ s' 'and reports the gap'
+is "$(number "$room/gap.nest" "SELECT sum(count) > 10 FROM loss WHERE source = 'sample'")" 1 'also in the recording'
+
+# A recording that vanishes.
+vanish_delete() { rm "$1"; }
+vanish_truncate() { truncate -s 100 "$1"; }
+vanish_move() { mv "$1" "$room/elsewhere.nest"; }
+for how in delete truncate move; do
+	rm -f "$room"/gone.nest*
+	nest_bg record -N "$host" -o "$room/gone.nest" -d 60
+	wait_ready "$nest_err"
+	has_rows() {
+		[ "$(number "$room/gone.nest" 'SELECT count(*) > 2 FROM sample')" = 1 ]
+	}
+	wait_for 20 has_rows
+	"vanish_$how" "$room/gone.nest"
+	wait "$nest_pid"
+	is "$?" 5 "a recording that vanishes ends with 5 ($how)"
+	like "$(cat "$nest_err")" 'was deleted, replaced or truncated by another program' 'and says why'
+done
+
+# A recorder that was killed at its start comes back by itself.
+for part in 1 2 3 4 5 6 8 10 12 15 20 30 40 60; do
+	rm -f "$room"/again.nest*
+	timeout -s KILL "0.0$(printf '%02d' "$part")" "$nest" record -N "$host" -o "$room/again.nest" >/dev/null 2>&1
+	[ "$(stat -c %s "$room/again.nest" 2>/dev/null || echo 0)" = 0 ] || continue
+	killed=$part
+	"$nest" record -N "$host" -o "$room/again.nest" -d 1 2>"$room/err" || break
+done 2>/dev/null
+ok "an empty file of its own is taken over (killed after $killed ms)" test -s "$room/again.nest"
+unlike "$(cat "$room/err")" 'already exists' 'without complaint'
+"$nest" record -N "$host" -o "$room/again.nest" -d 1 2>/dev/null
+is "$?" 5 'a recording is not'
+ln -s again.nest "$room/link.nest"
+"$nest" record -N "$host" -o "$room/link.nest" -d 1 2>/dev/null
+is "$?" 5 'and a link is not followed'
+
+# One code for one reason.
+"$nest" record -N "$host" -o "$room/none.nest" -- /nonexistent 2>/dev/null
+is "$?" 2 'record: a command that cannot be run'
+"$nest" tcplife -- /nonexistent >/dev/null 2>&1
+is "$?" 2 'a tool: the same'
+"$nest" flow record -o "$room/none.trace" -- /nonexistent >/dev/null 2>&1
+is "$?" 2 'flow record: the same'
+mkdir -m 777 "$room/open"
+chmod 711 "$room"
+as_nobody "$nest" record tcp.state -o "$room/open/x.nest" -d 1 >/dev/null 2>"$room/err"
+is "$?" 3 'without privilege, events cannot be observed'
+like "$(cat "$room/err")" 'CAP_BPF and CAP_PERFMON: .*setcap' 'and the message names capability and command'
+ok 'no file is left' test ! -e "$room/open/x.nest"
+for command in diagnose sockets 'record -o x.nest'; do
+	# shellcheck disable=SC2016,SC2086
+	(cd "$room" && nest=$nest unshare --mount bash -c 'mount -t tmpfs none /proc; "$nest" "$@" -d 1' - $command) \
+		>/dev/null 2>"$room/err"
+	is "$?" 3 "without /proc: $command"
+	like "$(cat "$room/err")" '/proc is not mounted' 'and the reason is recognised'
+done
+
+# Filters that can never match.
+for tool in softirqlat irqlat napilat; do
+	for option in "-N $host" '-P 80' "-p $$"; do
+		# An interface has a namespace.
+		[ "$tool ${option%% *}" != 'napilat -N' ] || continue
+		# shellcheck disable=SC2086
+		"$nest" $tool $option -d 1 >/dev/null 2>"$room/err"
+		is "$?" 2 "$tool ${option%% *} is refused"
+	done
+	like "$(cat "$room/err")" 'does not apply' 'with the reason'
+done
+
+finish

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Both ends of a connection: loss as a difference, and clocks from the exchange, on samples made by hand. */
+#include "unit.h"
+
+#include "diagnose/measure/end_track.h"
+#include "snapshot/socket/socket.h"
+
+#define MS         1000000
+#define SEGMENT    1000
+#define A_SECOND   500 /* segments */
+#define ONE_WAY_NS (20 * MS)
+#define CLOCK_NS   INT64_C(5000000000) /* the other end's clock is ahead by this */
+#define START_NS   UINT64_C(1700000000000000000)
+
+static uint64_t segments_by(uint64_t ns)
+{
+	return ns * A_SECOND / 1000000000;
+}
+
+/* One connection in a sample. */
+static void show(struct snapshot *snapshot, enum end_side side, uint64_t time_ns, const struct tcp_record *values)
+{
+	struct socket_record *s;
+	struct tcp_record *t;
+
+	snapshot_clear(snapshot);
+	snapshot->begin_time_ns = time_ns;
+	snapshot->begin_boot_ns = snapshot->sockets_boot_ns = time_ns - START_NS + 1000000000;
+	s = snapshot_table_add(snapshot_table(snapshot, &socket_type));
+	t = snapshot_table_add(snapshot_table(snapshot, &tcp_type));
+	*t = *values;
+	s->proto = 6;
+	s->state = SOCKET_ESTABLISHED;
+	REQUIRE(addr_parse("10.0.0.1", side == END_HERE ? &s->laddr : &s->raddr) == 0);
+	REQUIRE(addr_parse("10.0.0.2", side == END_HERE ? &s->raddr : &s->laddr) == 0);
+	s->lport = side == END_HERE ? 40000 : 80;
+	s->rport = side == END_HERE ? 80 : 40000;
+	s->cookie = side == END_HERE ? 7 : 8;
+	s->tcp = 0;
+}
+
+static struct tcp_record blank_tcp(void)
+{
+	struct tcp_record t = {};
+
+	t.last_sent_ns = t.last_received_ns = t.last_ack_ns = UINT64_MAX;
+	t.bytes_acked = 1;
+	return t;
+}
+
+/* Sends without a pause for ten seconds; of each 50 segments the path drops one, which is sent a second time. */
+static void send_stream(struct end_pairs *pairs, unsigned lost_of)
+{
+	struct snapshot *snapshot = snapshot_new();
+
+	for (uint64_t ns = 0; ns < UINT64_C(10000000000); ns += 200 * MS) {
+		uint64_t sent = segments_by(ns);
+		uint64_t acked = ns < 2 * ONE_WAY_NS ? 0 : segments_by(ns - 2 * ONE_WAY_NS);
+		struct tcp_record here = blank_tcp();
+
+		here.total_retrans = lost_of ? (uint32_t)(sent / lost_of) : 0;
+		here.data_segs_out = (uint32_t)sent + here.total_retrans;
+		here.bytes_retrans = (uint64_t)here.total_retrans * SEGMENT;
+		here.bytes_sent = sent * SEGMENT + here.bytes_retrans;
+		here.bytes_acked = acked * SEGMENT + 1;
+		show(snapshot, END_HERE, START_NS + ns, &here);
+		end_pairs_add(pairs, END_HERE, snapshot);
+	}
+	for (uint64_t ns = 70 * MS; ns < UINT64_C(10000000000); ns += 200 * MS) {
+		uint64_t arrived = segments_by(ns - ONE_WAY_NS);
+		struct tcp_record there = blank_tcp();
+
+		there.data_segs_in = (uint32_t)arrived;
+		there.bytes_received = arrived * SEGMENT;
+		show(snapshot, END_THERE, (uint64_t)((int64_t)(START_NS + ns) + CLOCK_NS), &there);
+		end_pairs_add(pairs, END_THERE, snapshot);
+	}
+	snapshot_free(snapshot);
+}
+
+static struct end_pair *the_pair(const struct end_pairs *pairs)
+{
+	struct addr here, there;
+	struct end_key key;
+	struct end_pair *pair;
+
+	REQUIRE(addr_parse("10.0.0.1", &here) == 0 && addr_parse("10.0.0.2", &there) == 0);
+	key = end_key_make(&here, 40000, &there, 80);
+	pair = end_pairs_find(pairs, &key);
+	REQUIRE(pair != NULL);
+	return pair;
+}
+
+TEST(loss_is_the_difference_of_two_counters)
+{
+	struct end_pairs pairs = END_PAIRS_INIT;
+	struct end_loss loss = {};
+	uint64_t begin, end;
+
+	send_stream(&pairs, 50);
+	CHECK_EQ_UINT(end_pairs_match(&pairs), 1);
+	begin = end_pair_position(the_pair(&pairs), END_HERE, START_NS + UINT64_C(2000000000));
+	end = end_pair_position(the_pair(&pairs), END_HERE, START_NS + UINT64_C(8000000000));
+	CHECK_EQ_UINT(end - begin, 3000 * SEGMENT);
+	REQUIRE(end_pair_loss(the_pair(&pairs), END_HERE, begin, end, &loss));
+	CHECK_EQ_UINT(loss.sent_segs, 3060);
+	CHECK_EQ_UINT(loss.arrived_segs, 3000);
+	/* Nothing was sent in the other direction. */
+	CHECK(!end_pair_loss(the_pair(&pairs), END_THERE, 0, 0, &loss));
+	end_pairs_done(&pairs);
+}
+
+TEST(nothing_is_lost_where_everything_arrives)
+{
+	struct end_pairs pairs = END_PAIRS_INIT;
+	struct end_loss loss = {};
+
+	send_stream(&pairs, 0);
+	REQUIRE(end_pairs_match(&pairs) == 1);
+	REQUIRE(end_pair_loss(the_pair(&pairs), END_HERE, 100 * SEGMENT, 4000 * SEGMENT, &loss));
+	CHECK_EQ_UINT(loss.sent_segs, 3900);
+	CHECK_EQ_UINT(loss.arrived_segs, 3900);
+	end_pairs_done(&pairs);
+}
+
+TEST(the_exchange_bounds_the_clocks)
+{
+	struct end_pairs pairs = END_PAIRS_INIT;
+	struct clock_bound bound;
+	uint64_t error_ns;
+	int64_t offset;
+
+	send_stream(&pairs, 50);
+	REQUIRE(end_pairs_match(&pairs) == 1);
+	bound = end_pairs_align(&pairs);
+	offset = clock_bound_offset(&bound, &error_ns);
+	CHECK(bound.has_low && bound.has_high);
+	CHECK(bound.low_ns <= CLOCK_NS && CLOCK_NS <= bound.high_ns);
+	/* Samples are 200 ms apart. */
+	CHECK(error_ns <= 120 * MS);
+	CHECK(offset - CLOCK_NS <= (int64_t)error_ns && CLOCK_NS - offset <= (int64_t)error_ns);
+	end_pairs_done(&pairs);
+}
+
+/* Both rest at the same position: the moments of the last segment and of its ACK say more than the samples. */
+TEST(moments_narrow_the_bound)
+{
+	struct end_pairs pairs = END_PAIRS_INIT;
+	struct snapshot *snapshot = snapshot_new();
+	struct tcp_record here = blank_tcp(), there = blank_tcp();
+	struct clock_bound bound;
+	uint64_t error_ns;
+
+	here.bytes_sent = 5000;
+	here.bytes_acked = 5001;
+	here.data_segs_out = 5;
+	here.last_sent_ns = 150 * MS;
+	here.last_ack_ns = 110 * MS; /* 40 ms later */
+	show(snapshot, END_HERE, START_NS, &here);
+	end_pairs_add(&pairs, END_HERE, snapshot);
+	there.bytes_received = 5000;
+	there.data_segs_in = 5;
+	there.last_received_ns = 100 * MS; /* 130 ms before START: 20 ms after it was sent */
+	show(snapshot, END_THERE, (uint64_t)((int64_t)START_NS + CLOCK_NS) - 30 * MS, &there);
+	end_pairs_add(&pairs, END_THERE, snapshot);
+	REQUIRE(end_pairs_match(&pairs) == 1);
+	bound = end_pairs_align(&pairs);
+	(void)clock_bound_offset(&bound, &error_ns);
+	CHECK(bound.low_ns <= CLOCK_NS && CLOCK_NS <= bound.high_ns);
+	/* Half an RTT and a tick on either side. */
+	CHECK_EQ_UINT(error_ns, 30 * MS);
+	end_pairs_done(&pairs);
+	snapshot_free(snapshot);
+}
+
+TEST(what_only_one_end_has_is_forgotten)
+{
+	struct end_pairs pairs = END_PAIRS_INIT;
+	struct snapshot *snapshot = snapshot_new();
+	struct tcp_record here = blank_tcp();
+
+	show(snapshot, END_HERE, START_NS, &here);
+	end_pairs_add(&pairs, END_HERE, snapshot);
+	CHECK_EQ_UINT(end_pairs_match(&pairs), 0);
+	end_pairs_done(&pairs);
+	snapshot_free(snapshot);
+}
+
+TEST(a_port_that_was_used_again_is_not_compared)
+{
+	struct end_pairs pairs = END_PAIRS_INIT;
+	struct snapshot *snapshot = snapshot_new();
+	struct tcp_record here = blank_tcp();
+	struct socket_record *s;
+	struct end_loss loss;
+
+	send_stream(&pairs, 0);
+	show(snapshot, END_HERE, START_NS + UINT64_C(11000000000), &here);
+	s = snapshot_first(snapshot, &socket_type);
+	s->cookie = 9;
+	end_pairs_add(&pairs, END_HERE, snapshot);
+	REQUIRE(end_pairs_match(&pairs) == 1);
+	CHECK(!end_pair_loss(the_pair(&pairs), END_HERE, 100 * SEGMENT, 4000 * SEGMENT, &loss));
+	CHECK(!end_pairs_align(&pairs).has_low);
+	end_pairs_done(&pairs);
+	snapshot_free(snapshot);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A router without a socket of its own, on snapshots made by hand: ra (10.1.1.1/24) and rd (10.2.2.1/24), and a
+ * connection from 10.1.1.5:4000 to 10.2.2.2:80 that passes. Each case has a near miss.
+ */
+#include "look.h"
+
+#include <linux/if.h>
+
+#include "probe/drop_tally.h"
+#include "probe/passing.h"
+#include "snapshot/netlink/firewall.h"
+#include "snapshot/netlink/link.h"
+#include "snapshot/netlink/qdisc.h"
+#include "snapshot/proc/counter.h"
+
+#define RATE UINT64_C(1250000)
+#define TCP  6
+#define ICMP 1
+#define ACK  0x10
+
+struct router {
+	/* The shaper of rd: bytes per second that it sends, bytes queued, delayed packets per sample. */
+	uint64_t sends;
+	uint32_t backlog, overlimits;
+	bool is_class; /* an htb class below a root without a rate */
+	/* Forwarded segments per sample, of 1000 bytes, and retransmissions among them. */
+	unsigned segments, repeats, fills;
+	/* One dropped packet of the connection, in this sample; and one ICMP error to its source. */
+	const char *reason;
+	unsigned bytes; /* 0: 1500 */
+	bool icmp_dropped;
+	/* Dropped packets of the connection per sample, for a reason that is no fault. */
+	unsigned managed;
+	bool down, no_carrier;
+	bool flaps;        /* the carrier of rd, in two of five samples */
+	unsigned received; /* packets per sample, by rd */
+	bool standby;      /* a second interface on the network of rd, down */
+	/* Counters since boot. */
+	unsigned too_big, errors, rule_packets, mtu;
+};
+
+static void put(struct snapshot *snapshot, const struct record_type *type, const void *record)
+{
+	memcpy(snapshot_table_add(snapshot_table(snapshot, type)), record, type->size);
+}
+
+static struct addr address(const char *text)
+{
+	struct addr a = {};
+
+	REQUIRE(addr_parse(text, &a) == 0);
+	return a;
+}
+
+static void put_link(struct snapshot *snapshot, uint32_t ifindex, const char *dev, const char *at, bool up,
+		     bool carrier, uint32_t mtu)
+{
+	struct link_record *link = snapshot_table_add(snapshot_table(snapshot, &link_type));
+	struct address_record home = {.ifindex = ifindex, .laddr = address(at), .prefix = 24};
+
+	link->ifindex = ifindex;
+	snprintf(link->dev, sizeof(link->dev), "%s", dev);
+	memcpy(home.dev, link->dev, sizeof(home.dev));
+	link->flags = up ? IFF_UP : 0;
+	link->carrier = carrier;
+	link->mtu = mtu;
+	put(snapshot, &address_type, &home);
+}
+
+static void put_shaper(struct snapshot *snapshot, const struct router *r, unsigned sample)
+{
+	struct qdisc_record root = {.ifindex = 3,
+				    .dev = "rd",
+				    .kind = "tbf",
+				    .handle = "8001:",
+				    .parent = "root",
+				    .bytes = 5000 + r->sends * sample / 5,
+				    .backlog_bytes = r->backlog,
+				    .overlimits = r->overlimits * sample,
+				    .rate = RATE,
+				    .ceil = UINT64_MAX};
+	struct qdisc_record class = root;
+
+	if (r->is_class) {
+		snprintf(root.kind, sizeof(root.kind), "htb");
+		snprintf(class.kind, sizeof(class.kind), "htb");
+		snprintf(root.handle, sizeof(root.handle), "1:");
+		snprintf(class.handle, sizeof(class.handle), "1:10");
+		snprintf(class.parent, sizeof(class.parent), "1:");
+		root.rate = UINT64_MAX;
+		root.overlimits = 0;
+		class.ceil = RATE;
+		class.rate = RATE / 10;
+		class.backlog_bytes = 0;
+		put(snapshot, &class_type, &class);
+	}
+	put(snapshot, &qdisc_type, &root);
+}
+
+static void put_passing(struct snapshot *snapshot, const struct router *r, unsigned sample)
+{
+	struct passing_record others = {.packets = 0};
+	struct passing_record flow = {.ifindex = 3,
+				      .dev = "rd",
+				      .source = address("10.1.1.5"),
+				      .target = address("10.2.2.2"),
+				      .sport = 4000,
+				      .dport = 80,
+				      .packets = (uint64_t)r->segments * sample,
+				      .segments = (uint64_t)r->segments * sample,
+				      .bytes = UINT64_C(1000) * r->segments * sample,
+				      .repeats = (uint64_t)r->repeats * sample,
+				      .repeat_bytes = UINT64_C(1000) * r->repeats * sample,
+				      .fills = (uint64_t)r->fills * sample,
+				      .fill_bytes = UINT64_C(1000) * r->fills * sample};
+
+	put(snapshot, &passing_type, &others);
+	if (r->segments > 0 && sample > 0)
+		put(snapshot, &passing_type, &flow);
+}
+
+static void put_drops(struct snapshot *snapshot, const struct router *r, unsigned sample)
+{
+	struct drop_record drop = {.reason = r->reason,
+				   .dev = "ra",
+				   .dir = DROP_RX,
+				   .proto = TCP,
+				   .laddr = address("10.2.2.2"),
+				   .lport = 80,
+				   .raddr = address("10.1.1.5"),
+				   .rport = 4000,
+				   .flags = ACK,
+				   .packets = 1,
+				   .bytes = r->bytes ?: 1500,
+				   .first_ns = LOOK_TIME_NS + 12 * LOOK_PACE_NS,
+				   .last_ns = LOOK_TIME_NS + 12 * LOOK_PACE_NS};
+	struct drop_record error = drop;
+
+	/* In the last window of the look. */
+	if (r->reason && sample >= 12)
+		put(snapshot, &drop_type, &drop);
+	error.reason = "NETFILTER_DROP";
+	error.dir = DROP_TX;
+	error.proto = ICMP;
+	error.laddr = address("10.1.1.1");
+	error.lport = error.rport = 0;
+	error.flags = 0;
+	if (r->icmp_dropped && sample >= 12)
+		put(snapshot, &drop_type, &error);
+	drop.reason = "QDISC_CONGESTED";
+	drop.packets = (uint64_t)r->managed * sample;
+	if (r->managed && sample > 0)
+		put(snapshot, &drop_type, &drop);
+}
+
+static void put_counters(struct snapshot *snapshot, const struct router *r)
+{
+	struct firewall_chain_record chain = {
+		.nf_family = 2, .nf_table = "t", .chain = "out", .hook = 3, .policy = VERDICT_ACCEPT};
+	struct firewall_rule_record rule = {.nf_family = 2,
+					    .nf_table = "t",
+					    .chain = "out",
+					    .handle = 4,
+					    .packets = r->rule_packets,
+					    .verdict = VERDICT_DROP};
+	struct counter_record too_big = {.counter = "IpFragFails", .value = r->too_big},
+			      errors = {.counter = "IcmpOutDestUnreachs", .value = r->errors};
+
+	put(snapshot, &counter_type, &too_big);
+	put(snapshot, &counter_type, &errors);
+	if (r->rule_packets == 0)
+		return;
+	put(snapshot, &firewall_chain_type, &chain);
+	put(snapshot, &firewall_rule_type, &rule);
+}
+
+static void put_sample(struct snapshot *snapshot, unsigned sample, const void *context)
+{
+	const struct router *r = context;
+	struct link_record *rd;
+
+	put_link(snapshot, 2, "ra", "10.1.1.1", true, true, 1500);
+	put_link(snapshot, 3, "rd", "10.2.2.1", !r->down, !r->down && !r->no_carrier, r->mtu ?: 1500);
+	rd = snapshot_last(snapshot, &link_type);
+	rd[-1].carrier_changes = r->flaps ? sample * 2 / 5 * 2 : 0;
+	rd[-1].rx_packets = (uint64_t)r->received * sample;
+	if (r->standby)
+		put_link(snapshot, 4, "re", "10.2.2.9", false, false, 1500);
+	put_shaper(snapshot, r, sample);
+	put_passing(snapshot, r, sample);
+	put_drops(snapshot, r, sample);
+	put_counters(snapshot, r);
+}
+
+static const char *look(struct router r)
+{
+	return look_at(put_sample, &r);
+}
+
+#define LOOK(...) look((struct router){__VA_ARGS__})
+
+TEST(shapers_are_seen_without_a_connection)
+{
+	CHECK_EQ_TEXT(LOOK(.sends = RATE, .backlog = 30000, .overlimits = 40), "qdisc-shaper qdisc:rd");
+	CHECK_EQ_TEXT(LOOK(.sends = RATE, .backlog = 30000, .overlimits = 40, .is_class = true),
+		      "qdisc-shaper qdisc:rd");
+	CHECK_EQ_TEXT(LOOK(.sends = RATE / 2, .backlog = 30000, .overlimits = 40), "");
+	CHECK_EQ_TEXT(LOOK(.sends = RATE, .backlog = 0, .overlimits = 40), "");
+	CHECK_EQ_TEXT(LOOK(.sends = RATE, .backlog = 30000), "");
+}
+
+TEST(retransmissions_that_pass_tell_the_side)
+{
+	CHECK_EQ_TEXT(LOOK(.segments = 100, .repeats = 3), "path-loss path:10.2.2.2");
+	CHECK_EQ_TEXT(LOOK(.segments = 100, .fills = 3), "path-loss path:10.1.1.5");
+	CHECK_EQ_TEXT(LOOK(.segments = 100, .repeats = 1), "");
+	CHECK_EQ_TEXT(LOOK(.segments = 100), "");
+	/* Active queue management of this host dropped them. */
+	CHECK_EQ_TEXT(LOOK(.segments = 100, .repeats = 3, .managed = 3), "");
+}
+
+TEST(one_data_segment_is_enough)
+{
+	CHECK_EQ_TEXT(LOOK(.reason = "IP_INNOROUTES"), "no-route route:10.2.2.2");
+	CHECK_EQ_TEXT(LOOK(.reason = "IP_RPFILTER"), "rp-filter route:10.1.1.5");
+	/* A pure ACK or a SYN does not prove an established connection. */
+	CHECK_EQ_TEXT(LOOK(.reason = "IP_INNOROUTES", .bytes = 60), "");
+	CHECK_EQ_TEXT(LOOK(.reason = "NETFILTER_DROP"), "");
+}
+
+TEST(senders_without_icmp_errors)
+{
+	CHECK_EQ_TEXT(LOOK(.reason = "PKT_TOO_BIG", .icmp_dropped = true), "path-mtu path:10.2.2.2");
+	CHECK_EQ_TEXT(LOOK(.reason = "PKT_TOO_BIG"), "");
+	CHECK_EQ_TEXT(LOOK(.too_big = 40, .errors = 40, .rule_packets = 38, .mtu = 1200),
+		      "firewall-drop filter:netfilter");
+	CHECK_EQ_TEXT(LOOK(.too_big = 40, .errors = 40, .rule_packets = 38), "");
+	CHECK_EQ_TEXT(LOOK(.too_big = 40, .errors = 40, .rule_packets = 3, .mtu = 1200), "");
+	CHECK_EQ_TEXT(LOOK(.too_big = 4, .errors = 40, .rule_packets = 40, .mtu = 1200), "");
+}
+
+TEST(links_that_routes_and_neighbours_fail_by)
+{
+	CHECK_EQ_TEXT(LOOK(.reason = "IP_INNOROUTES", .down = true), "link-down link:rd");
+	CHECK_EQ_TEXT(LOOK(.reason = "NEIGH_FAILED", .no_carrier = true), "no-carrier link:rd");
+	/* Another interface is on the same network. */
+	CHECK_EQ_TEXT(LOOK(.reason = "IP_INNOROUTES", .standby = true), "no-route route:10.2.2.2");
+	/* Without a sufferer a link may be down. */
+	CHECK_EQ_TEXT(LOOK(.down = true), "");
+	CHECK_EQ_TEXT(LOOK(.no_carrier = true), "");
+}
+
+TEST(links_that_flap)
+{
+	CHECK_EQ_TEXT(LOOK(.flaps = true, .received = 10), "link-flapping link:rd");
+	CHECK_EQ_TEXT(LOOK(.flaps = true), "");
+	CHECK_EQ_TEXT(LOOK(.received = 10), "");
+}
