@@ -456,8 +456,8 @@ def check_two_hosts(lab):
 def body(tap, stack):
     lab = Lab(tap, stack)
     for check in (check_options, check_bulk, check_progress, check_readers, check_listeners, check_strangers,
-                  check_exchange, check_thinking, check_greeting, check_patience, check_web, check_connecting, check_burst,
-                  check_datagrams, check_dns, check_hog, check_two_hosts):
+                  check_exchange, check_thinking, check_greeting, check_patience, check_web, check_connecting,
+                  check_burst, check_datagrams, check_dns, check_hog, check_two_hosts):
         check(lab)
     for words in (["sink", "port=6100"], ["hog"], ["bulk", "dst=127.0.0.1", "port=6100"]):
         tap.ok(harness.dies_with_parent(lab.home, APP, *words), f"{words[0]} goes when its parent is killed")
