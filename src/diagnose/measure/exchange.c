@@ -322,8 +322,8 @@ static uint64_t exchanges_since(const struct exchange_track *x, const struct cou
  * How long a request waited that was seen to wait in the last sample and has been answered since; 0: none. After
  * several exchanges, as when this program got no CPU between two samples, the last answer is another request's.
  */
-static uint64_t ended_wait(const struct exchange_track *x, const struct tcp_record *t,
-			   const struct service_sample *now, uint64_t asked_ns)
+static uint64_t ended_wait(const struct exchange_track *x, const struct tcp_record *t, const struct service_sample *now,
+			   uint64_t asked_ns)
 {
 	uint64_t answered_ago = x->serves ? t->last_sent_ns : t->last_received_ns, waited = 0, seen;
 

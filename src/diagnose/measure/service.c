@@ -11,7 +11,7 @@ struct service_track {
 	uint64_t exchanges, slow, slow_sum_ns, lengthy, unanswered, unanswered_sum_ns;
 	uint64_t prompt, greeted, greeted_sum_ns; /* connections that began to talk: at once, after a silence */
 	uint64_t greeted_moments, greeted_last;   /* samples in which one did; the last one */
-	unsigned round;   /* of unanswered */
+	unsigned round;                           /* of unanswered */
 	uint64_t waiting; /* connections that wait, in the last sample of the window that has any */
 	unsigned sample;
 	/* Of earlier windows: the most answers; and the longest wait of the window in which it was shortest. */
