@@ -45,6 +45,15 @@ static inline bool addr_equal(const struct addr *a, const struct addr *b)
 	return a->family == b->family && memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
 }
 
+/* 127.0.0.0/8, ::1. */
+static inline bool addr_is_loopback(const struct addr *a)
+{
+	static const uint8_t six[16] = {[15] = 1};
+
+	return a->family == ADDR_V4 ? a->bytes[12] == 127
+				    : a->family == ADDR_V6 && memcmp(a->bytes, six, sizeof(six)) == 0;
+}
+
 /* Orders IPv4 before IPv6, then by value. */
 int addr_compare(const struct addr *a, const struct addr *b);
 bool prefix_contains(const struct prefix *p, const struct addr *a);

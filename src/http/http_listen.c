@@ -101,11 +101,7 @@ bool http_listen_is_any(const struct http_listen *listen)
 
 bool http_listen_is_private(const struct http_listen *listen)
 {
-	static const uint8_t six[16] = {[15] = 1};
-	const struct addr *addr = &listen->addr;
-
-	return listen->local || (addr->family == ADDR_V4 && addr->bytes[12] == 127) ||
-	       (addr->family == ADDR_V6 && memcmp(addr->bytes, six, 16) == 0);
+	return listen->local || addr_is_loopback(&listen->addr);
 }
 
 int http_options_check(const struct http_options *options, const struct http_listen *listen, struct why *why)

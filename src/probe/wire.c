@@ -259,7 +259,7 @@ static bool is_local(const struct wire *wire, const struct addr *addr)
 	snapshot_each(wire->snapshot, address_type, struct address_record, own)
 		if (own->netns == wire->of.netns && addr_equal(&own->laddr, addr))
 			return true;
-	return addr->family == ADDR_V4 && addr->bytes[12] == 127;
+	return addr_is_loopback(addr);
 }
 
 static struct refusal_record *peer_of(struct wire *wire, const struct addr *raddr, uint16_t rport, uint64_t time_ns)

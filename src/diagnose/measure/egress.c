@@ -56,6 +56,7 @@ static const struct field egress_fields[] = {
 	FIELD(M, qdisc_delay_ns, DURATION, "time to drain the largest backlog"),
 	FIELD(M, route_error, ENUM, "error of the route lookup", .names = &errno_names, .zero_is_unknown = true),
 	FIELD(M, route_kind, ENUM, "type of the route", .names = &route_kind_names),
+	FIELD(M, laddr_gone, BOOL, "its local address is assigned to no interface"),
 	FIELD(M, gateway, ADDR, "next hop"),
 	FIELD(M, route_mtu, BYTES, "MTU of the route", .exact = true),
 	FIELD(M, neigh_state, FLAGS, "state of the neighbour entry", .names = &neighbour_state_names),
@@ -489,6 +490,8 @@ static void join(const struct window *window, struct state *state, struct module
 	for (uint32_t i = 0; i < egress_measures_type.field_count; i++)
 		value_set_unknown(&egress_measures_type.fields[i], m);
 	conn->measures.egress = m;
+	if (state->homes.count > 0)
+		m->laddr_gone = !home && !addr_is_loopback(&own->laddr);
 	if (!route || !track_is_current(window, &route->track))
 		return;
 	addr_format(&own->raddr, text);

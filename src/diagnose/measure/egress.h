@@ -31,6 +31,7 @@ struct egress_measures {
 	uint64_t route_mtu;
 	uint16_t neigh_state;
 	uint8_t neigh_failed;
+	uint8_t laddr_gone;
 	char tunnel_kind[16];
 	uint32_t tunnel_pid;
 	double tunnel_stopped_share;

@@ -246,13 +246,6 @@ static void add_configured(const struct state *state, struct graph *graph)
 
 /* --- how they answer --- */
 
-static bool is_loopback(const struct addr *addr)
-{
-	static const uint8_t six[16] = {[15] = 1};
-
-	return addr->family == ADDR_V4 ? addr->bytes[12] == 127 : memcmp(addr->bytes, six, sizeof(six)) == 0;
-}
-
 static uint64_t moved(uint64_t before, uint64_t after)
 {
 	uint64_t delta = delta_between(before, after);
@@ -289,7 +282,7 @@ static uint64_t min_rtt_of(const struct graph *graph, const struct addr *raddr)
 	vec_each(&graph->modules, at) {
 		const struct conn_measures *conn = (*at)->kind == MODULE_CONN ? (*at)->measures.conn : NULL;
 
-		if (!conn || conn->min_rtt_ns == UINT64_MAX || is_loopback(&conn->raddr))
+		if (!conn || conn->min_rtt_ns == UINT64_MAX || addr_is_loopback(&conn->raddr))
 			continue;
 		any = min_of(any, conn->min_rtt_ns);
 		if (addr_equal(&conn->raddr, raddr))
@@ -365,10 +358,10 @@ static void add_asked(const struct window *window, struct state *state, struct g
 		module->activity = all.items[all.count - 1]->dns_pending > 0 || server->socket_wait_ns > 0
 					   ? ACTIVITY_WAITING
 					   : ACTIVITY_UNKNOWN;
-		late += is_late(all.items[all.count - 1]) && !is_loopback(&server->last.raddr);
+		late += is_late(all.items[all.count - 1]) && !addr_is_loopback(&server->last.raddr);
 	}
 	vec_each(&all, m)
-		(*m)->dns_upstream_late = is_loopback(&(*m)->raddr) ? late : 0;
+		(*m)->dns_upstream_late = addr_is_loopback(&(*m)->raddr) ? late : 0;
 	vec_done(&all);
 }
 

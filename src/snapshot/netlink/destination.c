@@ -28,18 +28,11 @@ static bool is_set(const struct addr *addr)
 	return memcmp(addr->bytes + (addr->family == ADDR_V4 ? 12 : 0), zero, addr->family == ADDR_V4 ? 4 : 16) != 0;
 }
 
-static bool is_loopback(const struct addr *addr)
-{
-	static const uint8_t one[16] = {[15] = 1};
-
-	return addr->family == ADDR_V4 ? addr->bytes[12] == 127 : memcmp(addr->bytes, one, sizeof(one)) == 0;
-}
-
 /* Loopback connections need no route. */
 static bool needs_route(const struct socket_record *socket)
 {
 	return socket->state != SOCKET_LISTEN && socket->state != SOCKET_TIME_WAIT && is_set(&socket->raddr) &&
-	       !is_loopback(&socket->raddr) && !addr_equal(&socket->raddr, &socket->laddr);
+	       !addr_is_loopback(&socket->raddr) && !addr_equal(&socket->raddr, &socket->laddr);
 }
 
 static int gather(struct snapshot *snapshot, struct map *known, uint64_t *ret_left_out)
