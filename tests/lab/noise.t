@@ -21,6 +21,7 @@ from real import noise
 
 ENOUGH = 20
 SLOW_S = 1.0
+IP_RECVTTL = 12  # linux/in.h; not in every Python
 
 
 @contextlib.contextmanager
@@ -79,7 +80,7 @@ def fetch(namespace, path):
 
 def test_hops(tap, namespace):
     with namespace.socket(socket.AF_INET, socket.SOCK_DGRAM) as target:
-        target.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTTL, 1)
+        target.setsockopt(socket.IPPROTO_IP, IP_RECVTTL, 1)
         target.bind(("127.0.0.1", 33436))
         target.settimeout(10)
         sent = send_noise(namespace, "hops", "host=127.0.0.1", "last=4", "rate=100")
