@@ -336,11 +336,11 @@ static const struct {
 	{                                                                                                              \
 #member, offsetof(struct line, stats.member)                                                           \
 	}
-	COUNTER(packets),       COUNTER(bytes),        COUNTER(forwarded),  COUNTER(forwarded_bytes),
-	COUNTER(lost),          COUNTER(collided),     COUNTER(duplicated), COUNTER(reordered),  COUNTER(corrupted),
-	COUNTER(corrupt_drops), COUNTER(queue_drops),  COUNTER(too_long),   COUNTER(hole),
-	COUNTER(send_errors),   COUNTER(send_retries), COUNTER(recv_drops), COLUMN(queue_bytes),
-	COLUMN(queue_packets),  COLUMN(held_packets),  COLUMN(held_bytes),
+	COUNTER(packets),    COUNTER(bytes),         COUNTER(forwarded),    COUNTER(forwarded_bytes),
+	COUNTER(lost),       COUNTER(collided),      COUNTER(duplicated),   COUNTER(reordered),
+	COUNTER(corrupted),  COUNTER(corrupt_drops), COUNTER(queue_drops),  COUNTER(too_long),
+	COUNTER(hole),       COUNTER(send_errors),   COUNTER(send_retries), COUNTER(recv_drops),
+	COLUMN(queue_bytes), COLUMN(queue_packets),  COLUMN(held_packets),  COLUMN(held_bytes),
 };
 
 void line_stats_print(const struct line *line, FILE *out)
