@@ -58,7 +58,8 @@ def nginx(room, *, port, size="2000", backlog="511"):
 
 @server("nginx", name="nginx-proxy")
 def nginx_proxy(room, *, port, upstream, connect_s="60"):
-    """In front of one or several servers, with commas; it never marks one as down."""
-    upstreams = " ".join(f"server {one} max_fails=0;" for one in upstream.split(","))
+    """In front of one server, or several with commas, never marked as down."""
+    upstreams = " ".join(f"server {one} max_fails=0;"
+                         for one in upstream.split(","))
     return command(room, PROXY, port=int(port), upstreams=upstreams,
                    connect_s=int(connect_s))
