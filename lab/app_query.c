@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Request and response in datagrams, as in RADIUS, SNMP or QUIC: query repeats a request until its reply arrives, queryd
- * is the server. A request starts with its number and the length of the response.
+ * Request and response in datagrams, as in RADIUS, SNMP or QUIC: query repeats a request until its reply arrives,
+ * queryd is the server. A request starts with its number and the length of the response.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -2,7 +2,8 @@
 /*
  * One direction of the relay: loss, then a queue and a link, then a delay line.
  *
- *	arrive -> hole, maxlen, loss, collide, corrupt -> [queue | link of `rate`] -> dup, delay, jitter, reorder -> send
+ *	arrive -> hole, maxlen, loss, collide, corrupt -> [queue | link of `rate`]
+ *		-> dup, delay, jitter, reorder -> send
  *
  * Frames are handled as received. With segmentation offload a frame holds several packets, up to 64 KB: it is lost,
  * duplicated or reordered as a whole, and only `rate`, `limit` and `maxlen` use its length. Tests that count packets
