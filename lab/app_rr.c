@@ -6,6 +6,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <time.h>
 
 #include "app_rr.h"
 
@@ -17,6 +18,7 @@ struct rr_config {
 	uint64_t timeout_ns;
 	uint64_t write2;
 	uint64_t cork;
+	uint64_t lazy;
 };
 
 struct chat_config {
@@ -36,6 +38,9 @@ struct rrd_config {
 	uint64_t write2;
 	uint64_t greet;
 	uint64_t greet_ns;
+	uint64_t block_ns;
+	uint64_t cork;
+	uint64_t idle_ns;
 };
 
 struct rrd_conn {
@@ -45,6 +50,9 @@ struct rrd_conn {
 	uint32_t resp;
 	uint32_t answered;
 	bool is_answering;
+	bool is_idle;     /* between requests */
+	bool is_thinking; /* a timer starts the response */
+	bool is_corked;   /* TCP_CORK is on */
 };
 
 void exchange_begin(struct exchange *x, uint64_t size, uint64_t resp)
@@ -129,12 +137,12 @@ static void idle_ready(struct conn *conn)
 		conn_lost(conn, EPROTO);
 }
 
-static void set_cork(struct conn *conn, struct exchange *x, bool wanted)
+static void set_cork(struct conn *conn, bool *is_corked, bool wanted)
 {
 	int on = wanted;
 
-	if (x->is_corked != wanted && setsockopt(conn->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on)) == 0)
-		x->is_corked = wanted;
+	if (*is_corked != wanted && setsockopt(conn->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on)) == 0)
+		*is_corked = wanted;
 }
 
 static void rr_next(struct conn *conn)
@@ -144,7 +152,7 @@ static void rr_next(struct conn *conn)
 	int r;
 
 	x->in_two = config->write2;
-	set_cork(conn, x, config->cork);
+	set_cork(conn, &x->is_corked, config->cork);
 	/* Without an interval the next starts at once, but through the loop. */
 	for (unsigned int turn = 0; turn < 16; turn++) {
 		uint64_t spent_ns;
@@ -160,6 +168,8 @@ static void rr_next(struct conn *conn)
 		if (r <= 0)
 			return;
 		spent_ns = clock_monotonic_ns() - x->began_ns;
+		if (config->lazy)
+			conn_want(conn, 0);
 		if (config->interval_ns) {
 			conn_after(conn, config->interval_ns > spent_ns ? config->interval_ns - spent_ns : 0);
 			return;
@@ -211,12 +221,31 @@ static void chat_ready(struct conn *conn, uint32_t events _unused_)
 		idle_ready(conn);
 }
 
+static void rrd_reset(struct rrd_conn *c)
+{
+	*c = (struct rrd_conn){.is_corked = c->is_corked};
+}
+
+/* Waits for a request, perhaps not for ever. */
+static void rrd_rest(struct conn *conn)
+{
+	const struct rrd_config *config = conn->config;
+	struct rrd_conn *c = (struct rrd_conn *)conn->data;
+
+	c->is_idle = true;
+	conn_want(conn, EPOLLIN);
+	if (config->idle_ns)
+		conn_after(conn, config->idle_ns);
+}
+
 static void rrd_answer(struct conn *conn)
 {
 	const struct rrd_config *config = conn->config;
 	struct rrd_conn *c = (struct rrd_conn *)conn->data;
 
+	c->is_thinking = false;
 	c->is_answering = true;
+	set_cork(conn, &c->is_corked, config->cork);
 	while (c->answered < c->resp) {
 		uint32_t end = config->write2 && c->answered < c->resp / 2 ? c->resp / 2 : c->resp;
 		ssize_t n = conn_send(conn, app_payload(), min_of(end - c->answered, (uint32_t)APP_PAYLOAD_MAX));
@@ -231,9 +260,15 @@ static void rrd_answer(struct conn *conn)
 		}
 		c->answered += (uint32_t)n;
 	}
-	memset(c, 0, sizeof(*c));
+	rrd_reset(c);
 	app_count_op(conn->app, LAT_UNKNOWN);
-	conn_want(conn, EPOLLIN);
+	rrd_rest(conn);
+}
+
+static void rrd_answer_after(struct conn *conn, uint64_t ns)
+{
+	((struct rrd_conn *)conn->data)->is_thinking = true;
+	conn_after(conn, ns);
 }
 
 static bool rrd_is_slow(const struct conn *conn)
@@ -253,15 +288,22 @@ static void rrd_think(struct conn *conn)
 	if (config->mute) {
 		struct rrd_conn *c = (struct rrd_conn *)conn->data;
 
-		memset(c, 0, sizeof(*c));
+		rrd_reset(c);
 		return;
+	}
+	/* All connections wait: a disk or a lock, not a timer. */
+	if (config->block_ns) {
+		struct timespec pause = {.tv_sec = (time_t)(config->block_ns / NS_PER_S),
+					 .tv_nsec = (long)(config->block_ns % NS_PER_S)};
+
+		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	}
 	if (!rrd_is_slow(conn)) {
 		rrd_answer(conn);
 		return;
 	}
 	conn_want(conn, 0);
-	conn_after(conn, config->think_ns);
+	rrd_answer_after(conn, config->think_ns);
 }
 
 static ssize_t rrd_read(struct conn *conn, struct rrd_conn *c)
@@ -291,6 +333,7 @@ static void rrd_ready(struct conn *conn, uint32_t events _unused_)
 	do {
 		ssize_t n = rrd_read(conn, c);
 
+		c->is_idle = c->is_idle && n <= 0;
 		if (n == -EPIPE && c->got == 0)
 			conn_ended(conn);
 		else if (n < 0)
@@ -302,6 +345,17 @@ static void rrd_ready(struct conn *conn, uint32_t events _unused_)
 	rrd_think(conn);
 }
 
+/* The pause before the response is over, or the patience with a silent client. */
+static void rrd_timeout(struct conn *conn)
+{
+	const struct rrd_conn *c = (const struct rrd_conn *)conn->data;
+
+	if (c->is_idle)
+		conn_finish(conn);
+	else if (c->is_thinking)
+		rrd_answer(conn);
+}
+
 /* A greeting is sent like a response. */
 static void rrd_opened(struct conn *conn)
 {
@@ -310,9 +364,9 @@ static void rrd_opened(struct conn *conn)
 
 	c->resp = (uint32_t)config->greet;
 	if (c->resp == 0)
-		conn_want(conn, EPOLLIN);
+		rrd_rest(conn);
 	else if (config->greet_ns)
-		conn_after(conn, config->greet_ns);
+		rrd_answer_after(conn, config->greet_ns);
 	else
 		rrd_answer(conn);
 }
@@ -322,7 +376,7 @@ static const struct conn_kind rr_kind = {
 static const struct conn_kind chat_kind = {
 	.data_size = sizeof(struct exchange), .opened = chat_next, .ready = chat_ready, .timeout = chat_next};
 static const struct conn_kind rrd_kind = {
-	.data_size = sizeof(struct rrd_conn), .opened = rrd_opened, .ready = rrd_ready, .timeout = rrd_answer};
+	.data_size = sizeof(struct rrd_conn), .opened = rrd_opened, .ready = rrd_ready, .timeout = rrd_timeout};
 
 static int rr_start(struct app *app, void *config, struct why *why _unused_)
 {
@@ -359,6 +413,8 @@ static const struct app_option rr_options[] = {
 	 .is_live = true},
 	{"write2", OPTION_FLAG, MEMBER(struct rr_config, write2), "0", "send each request in two writes",
 	 .is_live = true},
+	{"lazy", OPTION_FLAG, MEMBER(struct rr_config, lazy), "0",
+	 "notice a close by the server only with the next request, as pools do"},
 };
 
 static const struct app_option chat_options[] = {
@@ -386,6 +442,12 @@ static const struct app_option rrd_options[] = {
 	{"greet", OPTION_BYTES, MEMBER(struct rrd_config, greet), "0",
 	 "length of a greeting sent before the first request, bytes (0: none)", .max = RR_LEN_MAX},
 	{"greet_ms", OPTION_MS, MEMBER(struct rrd_config, greet_ns), "0", "pause before the greeting", .is_live = true},
+	{"block_ms", OPTION_MS, MEMBER(struct rrd_config, block_ns), "0",
+	 "the whole server waits before every response, as for a disk", .is_live = true},
+	{"cork", OPTION_FLAG, MEMBER(struct rrd_config, cork), "0", "hold back partial segments (TCP_CORK)",
+	 .is_live = true},
+	{"idle_ms", OPTION_MS, MEMBER(struct rrd_config, idle_ns), "0",
+	 "close a connection without a request for this time (0: never)", .is_live = true},
 };
 
 static const struct app_role rr_role = {"rr",

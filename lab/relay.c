@@ -433,8 +433,8 @@ int main(int argc, char **argv)
 	}
 	lab_die_with_parent();
 	(void)signal(SIGPIPE, SIG_IGN);
-	line_init(&relay.ab, "ab");
-	line_init(&relay.ba, "ba");
+	line_init(&relay.ab, "ab", &relay.ba);
+	line_init(&relay.ba, "ba", &relay.ab);
 	relay.a = (struct side){argv[1], -1, &relay.ab};
 	relay.b = (struct side){argv[2], -1, &relay.ba};
 	relay.set = (struct relay_settings){.ab = relay.ab.set, .ba = relay.ba.set, .seed = 1, .seed_given = true};

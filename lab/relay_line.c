@@ -14,10 +14,11 @@
 #define REORDER_MIN_NS NS_PER_MS
 #define BURST_ONE      1000u
 
-void line_init(struct line *line, const char *name)
+void line_init(struct line *line, const char *name, const struct line *other)
 {
 	*line = (struct line){
 		.name = name,
+		.other = other,
 		.set = {.burst_milli = BURST_ONE, .limit_bytes = 1000 * 1000},
 		.jitter_slot = UINT64_MAX,
 	};
@@ -264,6 +265,10 @@ static bool doorway_stops(struct line *line, const uint8_t *data, size_t len)
 		line->stats.lost++;
 		return true;
 	}
+	if (line->other->head && rng_chance(&line->rng, set->collide_ppm)) {
+		line->stats.collided++;
+		return true;
+	}
 	if (line->held_bytes >= LINE_MEMORY_MAX ||
 	    (line->head && line->queue_bytes + len - FRAME_VNET_LEN > set->limit_bytes)) {
 		line->stats.queue_drops++;
@@ -331,11 +336,11 @@ static const struct {
 	{                                                                                                              \
 #member, offsetof(struct line, stats.member)                                                           \
 	}
-	COUNTER(packets),       COUNTER(bytes),        COUNTER(forwarded),  COUNTER(forwarded_bytes),
-	COUNTER(lost),          COUNTER(duplicated),   COUNTER(reordered),  COUNTER(corrupted),
-	COUNTER(corrupt_drops), COUNTER(queue_drops),  COUNTER(too_long),   COUNTER(hole),
-	COUNTER(send_errors),   COUNTER(send_retries), COUNTER(recv_drops), COLUMN(queue_bytes),
-	COLUMN(queue_packets),  COLUMN(held_packets),  COLUMN(held_bytes),
+	COUNTER(packets),    COUNTER(bytes),         COUNTER(forwarded),    COUNTER(forwarded_bytes),
+	COUNTER(lost),       COUNTER(collided),      COUNTER(duplicated),   COUNTER(reordered),
+	COUNTER(corrupted),  COUNTER(corrupt_drops), COUNTER(queue_drops),  COUNTER(too_long),
+	COUNTER(hole),       COUNTER(send_errors),   COUNTER(send_retries), COUNTER(recv_drops),
+	COLUMN(queue_bytes), COLUMN(queue_packets),  COLUMN(held_packets),  COLUMN(held_bytes),
 };
 
 void line_stats_print(const struct line *line, FILE *out)

@@ -2,7 +2,8 @@
 /*
  * One direction of the relay: loss, then a queue and a link, then a delay line.
  *
- *	arrive -> hole, maxlen, loss, corrupt -> [queue | link of `rate`] -> dup, delay, jitter, reorder -> send
+ *	arrive -> hole, maxlen, loss, collide, corrupt -> [queue | link of `rate`]
+ *		-> dup, delay, jitter, reorder -> send
  *
  * Frames are handled as received. With segmentation offload a frame holds several packets, up to 64 KB: it is lost,
  * duplicated or reordered as a whole, and only `rate`, `limit` and `maxlen` use its length. Tests that count packets
@@ -22,6 +23,7 @@ struct line_settings {
 	uint64_t delay_ns;
 	uint64_t jitter_ns;
 	uint64_t loss_ppm;
+	uint64_t collide_ppm; /* lost while the other direction transmits */
 	uint64_t burst_milli; /* mean length of a loss burst, 1/1000 packet */
 	uint64_t dup_ppm;
 	uint64_t reorder_ppm;
@@ -41,6 +43,7 @@ struct line_stats {
 	uint64_t forwarded;
 	uint64_t forwarded_bytes;
 	uint64_t lost;
+	uint64_t collided;
 	uint64_t duplicated;
 	uint64_t reordered;
 	uint64_t corrupted;
@@ -64,6 +67,7 @@ struct packet {
 
 struct line {
 	const char *name;
+	const struct line *other; /* the opposite direction */
 	struct line_settings set;
 	struct line_stats stats;
 	struct rng rng;
@@ -89,7 +93,7 @@ struct line {
 	uint64_t held_bytes;
 };
 
-void line_init(struct line *line, const char *name);
+void line_init(struct line *line, const char *name, const struct line *other);
 void line_done(struct line *line);
 /* New settings; a new rate also applies to queued packets. */
 void line_configure(struct line *line, const struct line_settings *set, uint64_t now_ns);

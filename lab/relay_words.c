@@ -23,6 +23,8 @@ static const struct word {
 	{WORD("delay", delay_ns), MS, 0, 60000 * MS, "one-way delay, ms"},
 	{WORD("jitter", jitter_ns), MS, 0, 10000 * MS, "delay variation, plus or minus, without reordering, ms"},
 	{WORD("loss", loss_ppm), PCT, 0, ALL, "packet loss, %"},
+	{WORD("collide", collide_ppm), PCT, 0, ALL,
+	 "packets lost of those that arrive while the other direction transmits (needs rate), %"},
 	{WORD("burst", burst_milli), 1000, 1000, 1000000, "mean length of a loss burst, packets (1: independent)"},
 	{WORD("dup", dup_ppm), PCT, 0, ALL, "duplicated packets, %"},
 	{WORD("reorder", reorder_ppm), PCT, 0, ALL, "reordered packets, %"},

@@ -28,12 +28,13 @@ DOCUMENTS = """    server {{
         listen {port} backlog={backlog};
         location / {{ root {room}/documents; }}
     }}"""
-PROXY = """    upstream behind {{ server {upstream}; keepalive 32; }}
+PROXY = """    upstream behind {{ {upstreams} keepalive 32; }}
     server {{
         listen {port};
         location / {{
             proxy_pass http://behind;
             proxy_http_version 1.1;
+            proxy_connect_timeout {connect_s}s;
             proxy_set_header Connection "";
         }}
     }}"""
@@ -56,5 +57,9 @@ def nginx(room, *, port, size="2000", backlog="511"):
 
 
 @server("nginx", name="nginx-proxy")
-def nginx_proxy(room, *, port, upstream):
-    return command(room, PROXY, port=int(port), upstream=upstream)
+def nginx_proxy(room, *, port, upstream, connect_s="60"):
+    """In front of one server, or several with commas, never marked as down."""
+    upstreams = " ".join(f"server {one} max_fails=0;"
+                         for one in upstream.split(","))
+    return command(room, PROXY, port=int(port), upstreams=upstreams,
+                   connect_s=int(connect_s))

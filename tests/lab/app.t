@@ -15,7 +15,7 @@ import harness
 from harness import APP
 
 ROLES = ("sink source bulk fetch rr rrd burst chat churn connectonly udpsend udpsink synflood hog tunnel dns "
-         "dnsq httpd").split()
+         "dnsq httpd query queryd").split()
 KEYS = ["t_ns", "bytes", "ops", "lat_us", "lat_max_us", "errors", "errno", "conns"]
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -268,6 +268,35 @@ def check_patience(lab):
         program.stop()
 
 
+def check_delays(lab):
+    """Servers that wait for a disk, cork what they say, or close what is idle."""
+    tap = lab.tap
+    server = lab.server("rrd", block_ms=60)
+    clients = [lab.client("rr", interval_ms=1) for _ in range(3)]
+    for client in clients:
+        client.wait_progress(lambda line: (line["lat_us"] or 0) >= 120000)
+    tap.ok(True, "block_ms=60: each of three clients waits for the others as well")
+    for program in (*clients, server):
+        program.stop()
+    server = lab.server("rrd", cork=1)
+    client = lab.client("rr", resp=400, interval_ms=1, nodelay=1)
+    client.wait_progress(lambda line: line["ops"] >= 3)
+    tap.ok(statistics.median(latencies(client)) >= 150000, "rrd cork=1: the kernel holds each response back")
+    client.stop()
+    server.stop()
+    server = lab.server("rrd", idle_ms=50)
+    once = lab.client("churn", rate=20, count=3, hold_ms=30000)
+    done = once.wait_end()
+    tap.equal((done["ops"], done["errors"]), (3, 0), "idle_ms=50: the server closes what the client would hold")
+    busy = lab.client("rr", interval_ms=10, duration=0.5).wait_end()
+    tap.equal(busy["errors"], 0, "and nothing that is in use")
+    pool = lab.client("rr", interval_ms=150, lazy=1)
+    pool.wait_progress(lambda line: line["errors"] >= 2 and line["ops"] >= 2)
+    tap.equal(pool.last()["errno"], "EPIPE", "lazy=1: the client learns of it with its next request")
+    pool.stop()
+    server.stop()
+
+
 def check_web(lab):
     server = lab.server("httpd", resp=3000, think_ms=30)
     with lab.home.socket(socket.AF_INET, socket.SOCK_STREAM) as client:
@@ -368,6 +397,25 @@ def check_datagrams(lab):
     tap.ok(lost["errors"] > 0 and lost["errno"] == "ECONNREFUSED", "no listener: the error is reported")
 
 
+def check_queries(lab):
+    tap = lab.tap
+    server = lab.server("queryd", control=1)
+    client = lab.client("query", size=100, resp=3000, conns=3, interval_ms=20, timeout_ms=150, tries=2)
+    good = client.wait_progress(lambda line: line["ops"] >= 20)
+    tap.equal(good["errors"], 0, "query: every datagram has its reply")
+    tap.between(good["bytes"], good["ops"] * 3100, (good["ops"] + 3) * 3100, "and both are counted")
+    server.say("think_ms=200")
+    late = client.wait_progress(lambda line: (line["lat_us"] or 0) >= 190000)
+    tap.ok(True, "think_ms=200 is later than the first try waits, not the second", f"{late['lat_us']:.0f} us")
+    server.say("mute=1")
+    client.wait_progress(lambda line: line["errno"] == "ETIMEDOUT")
+    tap.ok(True, "mute=1: query gives up")
+    server.stop()
+    client.wait_progress(lambda line: line["errno"] == "ECONNREFUSED")
+    tap.ok(True, "and tells a closed port apart")
+    client.stop()
+
+
 def ask(lab, name):
     """A query as any resolver library makes it; the address in the answer."""
     question = b"".join(bytes([len(label)]) + label.encode()
@@ -456,8 +504,9 @@ def check_two_hosts(lab):
 def body(tap, stack):
     lab = Lab(tap, stack)
     for check in (check_options, check_bulk, check_progress, check_readers, check_listeners, check_strangers,
-                  check_exchange, check_thinking, check_greeting, check_patience, check_web, check_connecting,
-                  check_burst, check_datagrams, check_dns, check_hog, check_two_hosts):
+                  check_exchange, check_thinking, check_greeting, check_patience, check_delays, check_web,
+                  check_connecting, check_burst, check_datagrams, check_queries, check_dns, check_hog,
+                  check_two_hosts):
         check(lab)
     for words in (["sink", "port=6100"], ["hog"], ["bulk", "dst=127.0.0.1", "port=6100"]):
         tap.ok(harness.dies_with_parent(lab.home, APP, *words), f"{words[0]} goes when its parent is killed")

@@ -203,6 +203,17 @@ def check_rate(tap, relay, path):
     path.exchange(1, settle=0.2)
 
 
+def check_collisions(tap, relay, path):
+    relay.say("ab.collide=100 ba.rate=0.1 ba.limit=1000000")
+    before = relay.say("stats")["ab"]["collided"]
+    tap.equal(len(path.exchange(20)), 20, "collide=100 loses nothing while the other direction rests")
+    path.exchange(5, "ba", payload=1000, settle=0.02)
+    tap.equal(len(path.exchange(20, settle=0.05)), 0, "and everything while it transmits")
+    tap.equal(relay.say("stats")["ab"]["collided"] - before, 20, "and counts it")
+    relay.say("collide=0 rate=0")
+    path.exchange(1, "ba", payload=1000, settle=0.2)
+
+
 def check_doorway(tap, relay, path):
     relay.say("ab.maxlen=1000")
     before = relay.say("stats")["ab"]["too_long"]
@@ -391,7 +402,8 @@ def check_end(tap, stack, relay, r):
     tap.equal(relay.process.returncode, 0, "SIGTERM ends it in good order")
     tap.ok(final and final["ab"]["packets"] > 10000 and final["ba"]["packets"] > 0, "with a last line of figures")
     balance = final["ab"]
-    gone = sum(balance[key] for key in ("lost", "queue_drops", "too_long", "hole", "send_errors", "corrupt_drops"))
+    gone = sum(balance[key] for key in ("lost", "collided", "queue_drops", "too_long", "hole", "send_errors",
+                                        "corrupt_drops"))
     tap.equal(balance["forwarded"] + balance["held_packets"], balance["packets"] + balance["duplicated"] - gone,
               "every packet is accounted for")
     tap.ok(harness.dies_with_parent(r, RELAY, "a1", "b1"), "it goes when its parent is killed")
@@ -406,6 +418,7 @@ def body(tap, stack):
     check_delay(tap, relay, path)
     check_loss(tap, relay, path)
     check_rate(tap, relay, path)
+    check_collisions(tap, relay, path)
     check_doorway(tap, relay, path)
     check_oddities(tap, relay, path, b)
     check_damage(tap, relay, path, b)
