@@ -159,7 +159,7 @@ class Network:
         if self.containers:
             self._add_containers()
         if not self.offloads:
-            self._switch_offloads("off")
+            self.switch_offloads("off")
 
     def down(self):
         problems = self.undoer.finish()
@@ -174,17 +174,17 @@ class Network:
             return
         self._link_or_relay("A-R", ("A", "eth0"), ("R", "ra"))
         self._link_or_relay("R-B", ("R", "rb"), ("B", "eth0"))
-        self._link(("R", "rc"), ("C", "eth0"))
-        self._link(("R", "rd"), ("D", "eth0"))
+        self.link(("R", "rc"), ("C", "eth0"))
+        self.link(("R", "rd"), ("D", "eth0"))
 
     def _link_or_relay(self, name, one, other):
         if name == self.relay_link:
-            self._link(one, ("X", "xa"))
-            self._link(("X", "xb"), other)
+            self.link(one, ("X", "xa"))
+            self.link(("X", "xb"), other)
         else:
-            self._link(one, other)
+            self.link(one, other)
 
-    def _link(self, one, other):
+    def link(self, one, other):
         (node, dev), (peer_node, peer_dev) = one, other
         self.run(["ip", "link", "add", dev, "netns", self.netns(node), "type",
                   "veth", "peer", "name", peer_dev, "netns",
@@ -226,7 +226,7 @@ class Network:
                 f"addr add {CONTAINER_GATEWAY}/24 dev br0")
         for node in self.containers:
             port = f"v{node.lower()}"
-            self._link(("A", port), (node, "eth0"))
+            self.link(("A", port), (node, "eth0"))
             self.ip("A", f"link set {port} master br0")
             self.ip(node, "link set lo up",
                     f"addr add {CONTAINERS[node]}/24 dev eth0",
@@ -234,7 +234,7 @@ class Network:
         self.sysctl("A", "net/ipv4/ip_forward", "1")
         self.inside("A", ["nft", "-f", "-"], NAT_RULES)
 
-    def _switch_offloads(self, state):
+    def switch_offloads(self, state):
         words = [word for name in OFFLOADS for word in (name, state)]
         for node, dev in self.links:
             self.inside(node, ["ethtool", "-K", dev, *words])
