@@ -15,7 +15,6 @@ events {{ worker_connections 512; }}
 http {{
     access_log off;
     sendfile on;
-    keepalive_requests 100000000;
     client_body_temp_path {room}/body;
     proxy_temp_path {room}/proxy;
     fastcgi_temp_path {room}/fastcgi;
@@ -24,13 +23,17 @@ http {{
 {server}
 }}
 """
+# Requests of one connection before nginx closes it: never.
+MANY = "100000000"
 DOCUMENTS = """    server {{
         listen {port} backlog={backlog};
+        keepalive_requests {requests};
         location / {{ root {room}/documents; }}
     }}"""
-PROXY = """    upstream behind {{ server {upstream}; keepalive 32; }}
+PROXY = """    upstream behind {{ server {upstream}; {keepalive} }}
     server {{
         listen {port};
+        keepalive_requests {requests};
         location / {{
             proxy_pass http://behind;
             proxy_http_version 1.1;
@@ -48,13 +51,17 @@ def command(room, text, **words):
 
 
 @server("nginx")
-def nginx(room, *, port, size="2000", backlog="511"):
+def nginx(room, *, port, size="2000", backlog="511", requests=MANY):
     os.mkdir(room.place("documents"))
     with open(room.place("documents/data"), "wb") as file:
         file.truncate(int(float(size)))
-    return command(room, DOCUMENTS, port=int(port), backlog=int(backlog))
+    return command(room, DOCUMENTS, port=int(port), backlog=int(backlog),
+                   requests=int(requests))
 
 
 @server("nginx", name="nginx-proxy")
-def nginx_proxy(room, *, port, upstream):
-    return command(room, PROXY, port=int(port), upstream=upstream)
+def nginx_proxy(room, *, port, upstream, keepalive="32"):
+    """keepalive=0: a new connection to the upstream for each request."""
+    kept = f"keepalive {int(keepalive)};" if int(keepalive) else ""
+    return command(room, PROXY, port=int(port), upstream=upstream,
+                   keepalive=kept, requests=MANY)
