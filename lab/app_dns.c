@@ -19,7 +19,7 @@
 #define TTL_SECONDS     60u
 #define WAITING_MAX     1024u
 
-enum dns_answer { ANSWER_OK, ANSWER_REFUSE, ANSWER_SILENT, ANSWER_NXDOMAIN };
+enum dns_answer { ANSWER_OK, ANSWER_REFUSE, ANSWER_SILENT, ANSWER_NXDOMAIN, ANSWER_TRUNCATE };
 
 struct dns_config {
 	struct common_config common;
@@ -117,7 +117,7 @@ static size_t dns_answer(const struct dns_config *config, uint8_t *message, size
 	if (end == 0 || (message[2] & 0x80) || end + ANSWER_LEN > DNS_MESSAGE_MAX)
 		return 0;
 	wants_v4 = get_be16(message + end - 4) == DNS_TYPE_A && get_be16(message + end - 2) == DNS_CLASS_IN;
-	message[2] |= 0x80;
+	message[2] |= config->answer == ANSWER_TRUNCATE ? 0x82 : 0x80; /* a reply, cut off or not */
 	message[3] = 0x80 | dns_code(config->answer);
 	memset(message + 6, 0, 6); /* no answer, authority or additional records */
 	if (config->answer != ANSWER_OK || !wants_v4)
@@ -340,7 +340,7 @@ static const struct app_option dns_options[] = {
 	{"delay_every", OPTION_COUNT, MEMBER(struct dns_config, delay_every), "1", "pause only before every Nth reply",
 	 .min = 1, .is_live = true},
 	{"answer", OPTION_CHOICE, MEMBER(struct dns_config, answer), "ok", "kind of reply",
-	 .choices = "ok|refuse|silent|nxdomain", .is_live = true},
+	 .choices = "ok|refuse|silent|nxdomain|truncate", .is_live = true},
 	{"drop_every", OPTION_COUNT, MEMBER(struct dns_config, drop_every), "0",
 	 "do not reply to every Nth query (0: reply to all)", .is_live = true},
 	{"addr", OPTION_TARGET, MEMBER(struct dns_config, addr), "10.77.0.1", "IPv4 address of every name"},

@@ -15,7 +15,6 @@ events {{ worker_connections 512; }}
 http {{
     access_log off;
     sendfile on;
-    keepalive_requests 100000000;
     client_body_temp_path {room}/body;
     proxy_temp_path {room}/proxy;
     fastcgi_temp_path {room}/fastcgi;
@@ -24,13 +23,17 @@ http {{
 {server}
 }}
 """
+# Requests of one connection before nginx closes it: never.
+MANY = "100000000"
 DOCUMENTS = """    server {{
         listen {port} backlog={backlog};
+        keepalive_requests {requests};
         location / {{ root {room}/documents; }}
     }}"""
-PROXY = """    upstream behind {{ {upstreams} keepalive 32; }}
+PROXY = """    upstream behind {{ {upstreams} {keepalive} }}
     server {{
         listen {port};
+        keepalive_requests {requests};
         location / {{
             proxy_pass http://behind;
             proxy_http_version 1.1;
@@ -49,17 +52,21 @@ def command(room, text, **words):
 
 
 @server("nginx")
-def nginx(room, *, port, size="2000", backlog="511"):
+def nginx(room, *, port, size="2000", backlog="511", requests=MANY):
     os.mkdir(room.place("documents"))
     with open(room.place("documents/data"), "wb") as file:
         file.truncate(int(float(size)))
-    return command(room, DOCUMENTS, port=int(port), backlog=int(backlog))
+    return command(room, DOCUMENTS, port=int(port), backlog=int(backlog),
+                   requests=int(requests))
 
 
 @server("nginx", name="nginx-proxy")
-def nginx_proxy(room, *, port, upstream, connect_s="60"):
-    """In front of one server, or several with commas, never marked as down."""
+def nginx_proxy(room, *, port, upstream, connect_s="60", keepalive="32"):
+    """In front of one server, or several with commas, never marked as down.
+
+    keepalive=0: a new connection to the upstream for each request."""
     upstreams = " ".join(f"server {one} max_fails=0;"
                          for one in upstream.split(","))
+    kept = f"keepalive {int(keepalive)};" if int(keepalive) else ""
     return command(room, PROXY, port=int(port), upstreams=upstreams,
-                   connect_s=int(connect_s))
+                   connect_s=int(connect_s), keepalive=kept, requests=MANY)

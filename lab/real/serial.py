@@ -5,23 +5,18 @@ GET /slow occupies the worker for a while, every other path is answered at
 once. Each response closes its connection.
 """
 
-import os
 import socket
-import sys
 import time
 
 from real import server
+from real.script import command_of
 
 PATIENCE = 5.0
 
 
 @server("python3", name="serial")
 def serial(room, *, port, resp="2000", slow_ms="1000"):
-    command = ("import sys; sys.path.insert(0, sys.argv[1]); "
-               "from real.serial import serve; serve(*sys.argv[2:])")
-    return [sys.executable, "-c", command,
-            os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
-            port, resp, slow_ms]
+    return command_of("serial", port, resp, slow_ms)
 
 
 def serve(port, resp, slow_ms):

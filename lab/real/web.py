@@ -12,7 +12,7 @@ CLONE_NEWNS = 0x00020000
 RESOLV_CONF = "/etc/resolv.conf"
 
 
-def use_resolver(addresses):
+def use_resolver(addresses, search=None):
     """A private resolv.conf for this process and its children.
 
     Also hides /run: name service daemons of the host listen there and would
@@ -26,6 +26,9 @@ def use_resolver(addresses):
     with open("/run/resolv.conf", "w") as file:
         file.writelines(f"nameserver {address}\n"
                         for address in addresses.split(","))
+        if search:
+            file.write(f"search {search.replace(',', ' ')}\n"
+                       "options ndots:5\n")
     target = os.path.realpath(RESOLV_CONF)
     if target.startswith("/run/"):
         os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -34,10 +37,14 @@ def use_resolver(addresses):
 
 
 @metered("curl")
-def curl(meter, room, *, url, interval_ms="0", timeout="10", resolver=None):
-    """Sequential requests; counts bytes as they arrive."""
+def curl(meter, room, *, url, interval_ms="0", timeout="10", resolver=None,
+         search=None):
+    """Sequential requests; counts bytes as they arrive.
+
+    Names are tried in each domain of `search` first, as in a cluster.
+    """
     if resolver:
-        use_resolver(resolver)
+        use_resolver(resolver, search)
     command = [path_of("curl"), "-q", "--silent", "--noproxy", "*",
                "--max-time", timeout, "--write-out",
                "%{stderr}%{http_code} %{time_total}", url]

@@ -6,23 +6,18 @@ backend is slow the pool is used up, and new requests wait to be accepted.
 """
 
 import http.client
-import os
 import socket
-import sys
 import threading
 
 from real import server
+from real.script import command_of
 
 PATIENCE = 30.0
 
 
 @server("python3", name="workers")
 def workers(room, *, port, backend, threads="4", resp="2000"):
-    command = ("import sys; sys.path.insert(0, sys.argv[1]); "
-               "from real.workers import serve; serve(*sys.argv[2:])")
-    return [sys.executable, "-c", command,
-            os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
-            port, backend, threads, resp]
+    return command_of("workers", port, backend, threads, resp)
 
 
 def serve(port, backend, threads, resp):
