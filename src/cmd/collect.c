@@ -204,9 +204,9 @@ static const struct command collect_command = {
 	.summary = "rows of many agents to ClickHouse, in large inserts",
 	.description =
 		"Receives batches from nest agent --ship, nest record --ship and nest ship, checks them, writes them "
-		"to the spool and acknowledges them; sends what has gathered every second. Nothing acknowledged "
-		"is lost when the collector, ClickHouse or a reply goes away. Several collectors can stand behind "
-		"a load balancer.",
+		"to the spool and acknowledges them; sends queued rows every second. Nothing acknowledged is lost "
+		"when the collector or ClickHouse fails or a response is lost. Several collectors can run behind a "
+		"load balancer.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

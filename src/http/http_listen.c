@@ -133,7 +133,7 @@ static bool is_stale(const struct sockaddr_un *at, struct why *why)
 	if (lstat(at->sun_path, &found) < 0)
 		return false;
 	if (!S_ISSOCK(found.st_mode)) {
-		(void)why_set(why, -EEXIST, "cannot listen at unix:%.108s: a file that is no socket is there",
+		(void)why_set(why, -EEXIST, "cannot listen at unix:%.108s: it exists and is not a socket",
 			      at->sun_path);
 		return false;
 	}
