@@ -156,7 +156,7 @@ static void report_end(struct collect *collect)
 	sender_drain(collect->sender, DRAIN_NS);
 	figures = collector_look(collect->collector);
 	log_status("%" PRIu64 " rows from %" PRIu64 " requests, %" PRIu64 " refused; %" PRIu64 " rows sent, %" PRIu64
-		   " wait in the spool, %" PRIu64 " doubles, %" PRIu64 " requests turned away, %" PRIu64 " syncs",
+		   " wait in the spool, %" PRIu64 " doubles, %" PRIu64 " requests deferred, %" PRIu64 " syncs",
 		   figures.rows, figures.requests, figures.refused, figures.sent_rows, figures.waiting_rows,
 		   figures.doubles, figures.turned_away, figures.syncs);
 }
