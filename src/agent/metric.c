@@ -102,20 +102,6 @@ static void add_label(char *text, const struct metric_label *label, const struct
 	}
 }
 
-static double number_of(const struct value *value)
-{
-	switch (value->class) {
-	case VALUE_UINT:
-		return (double)value->uint;
-	case VALUE_INT:
-		return (double)value->sint;
-	case VALUE_REAL:
-		return value->real;
-	default:
-		return NAN;
-	}
-}
-
 static void add_row(const struct reader *reader, const void *row, struct map *all, uint64_t *refused)
 {
 	const struct metric *metric = reader->metric;
@@ -130,7 +116,7 @@ static void add_row(const struct reader *reader, const void *row, struct map *al
 	if (metric->value) {
 		struct value value = record_get(&record, reader->value);
 
-		number = number_of(&value) * (metric->scale > 0 ? metric->scale : 1);
+		number = value_number(&value) * (metric->scale > 0 ? metric->scale : 1);
 	}
 	if (isnan(number))
 		return;

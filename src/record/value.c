@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -200,6 +201,20 @@ void value_set_unknown(const struct field *field, void *data)
 		return;
 	default:
 		memset(at, 0, field->size);
+	}
+}
+
+double value_number(const struct value *value)
+{
+	switch (value->class) {
+	case VALUE_UINT:
+		return (double)value->uint;
+	case VALUE_INT:
+		return (double)value->sint;
+	case VALUE_REAL:
+		return value->real;
+	default:
+		return NAN;
 	}
 }
 

@@ -88,6 +88,9 @@ static inline struct value record_get(const struct record *record, struct field_
 	return data ? value_get(ref.field, data) : (struct value){.class = VALUE_UNKNOWN};
 }
 
+/* As a number; NAN of what is none, or unknown. */
+double value_number(const struct value *value);
+
 /* Frees frames owned by the stack, each allocated separately. */
 void value_free_stack(struct stack *stack);
 

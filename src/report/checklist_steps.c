@@ -56,16 +56,7 @@ static double measure_value(const struct module *module, const char *name)
 	if (shape_find(&shape, name, &ref) < 0)
 		return NAN;
 	value = record_get(&record, ref);
-	switch (value.class) {
-	case VALUE_UINT:
-		return (double)value.uint;
-	case VALUE_INT:
-		return (double)value.sint;
-	case VALUE_REAL:
-		return value.real;
-	default:
-		return NAN;
-	}
+	return value_number(&value);
 }
 
 struct summary {

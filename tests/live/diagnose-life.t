@@ -5,17 +5,26 @@
 # timeout: 180
 . "$(dirname "$0")/lib.sh"
 require_root
-require_cmd python3 nft ip
+require_cmd python3 nft ip ethtool
 
 declare -A here_of router_of there_of
+
+# join A ADDRESS B ADDRESS: as a wire does, without packets of many segments, which are lost as one.
+join() {
+	local ns
+	ns_link "$@"
+	for ns in "$1" "$3"; do
+		in_ns "$ns" ethtool -K "$link_dev" tso off gso off gro off >/dev/null || exit 1
+	done
+}
 
 # network N: $here, $router, $there in a row.
 network() {
 	ns_make here
 	ns_make router
 	ns_make there
-	ns_link "$here" "10.94.$1.1/25" "$router" "10.94.$1.2/25"
-	ns_link "$there" "10.94.$1.129/25" "$router" "10.94.$1.130/25"
+	join "$here" "10.94.$1.1/25" "$router" "10.94.$1.2/25"
+	join "$there" "10.94.$1.129/25" "$router" "10.94.$1.130/25"
 	in_ns "$router" sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
 	ip -n "$here" route add default via "10.94.$1.2" && ip -n "$there" route add default via "10.94.$1.130" ||
 		exit 1

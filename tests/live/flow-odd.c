@@ -140,7 +140,7 @@ static void take_lock(struct session *s)
 
 static void find_row(struct session *s)
 {
-	spin(asked_for(s, "slow") ? spin_us * 50 : asked_for(s, "fourfold") ? spin_us * 4 : spin_us);
+	spin(asked_for(s, "slow") ? spin_us * 500 : asked_for(s, "fourfold") ? spin_us * 4 : spin_us);
 }
 
 static bool query(struct session *s)

@@ -34,7 +34,8 @@ like "$piped" 'nest: [0-9]+ events, 0 lost' 'so is the closing line'
 
 shown=$(python3 "$room/terminal.py" "$nest" trace sock.create -d 0.2)
 is "$?" 0 'the same on a terminal'
-unlike "$shown" 'nest: ' 'no status lines on a terminal'
+# Being blind for a moment, as on kernels that run no BPF program while pid 1 runs, is loss.
+unlike "$(sed '/^nest: blind for/,/(nest doctor)/d' <<<"$shown")" 'nest: ' 'no status lines on a terminal'
 for option in -v --verbose; do
 	shown=$(python3 "$room/terminal.py" "$nest" trace sock.create -d 0.2 "$option")
 	like "$shown" 'nest: ready' "ready on a terminal with $option"

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 nft ss
+exact
 
 ns_make client
 ns_make server
@@ -44,6 +45,7 @@ pass 'a SYN that nobody answers is a retransmission of kind syn'
 end_bg "$bg_pid" KILL
 
 sink "$server" 10.98.0.2 5001
+unseen_begin tcp/tcp_retransmit_skb 'dport == 5001'
 # It writes until it is told to stop, and keeps the connection then.
 nsenter --net="/run/netns/$client" -- python3 -c '
 import socket, sys, time

@@ -15,20 +15,6 @@
 
 /* --- the row --- */
 
-static double number_of(const struct value *value)
-{
-	switch (value->class) {
-	case VALUE_UINT:
-		return (double)value->uint;
-	case VALUE_INT:
-		return (double)value->sint;
-	case VALUE_REAL:
-		return value->real;
-	default:
-		return NAN;
-	}
-}
-
 static void plot_row(const struct screen *screen, struct screen_page *page, const struct record *record)
 {
 	const struct top_table *table = page->boards[0]->table;
@@ -42,7 +28,7 @@ static void plot_row(const struct screen *screen, struct screen_page *page, cons
 
 		if (record && shape_find(&table->shape, table->plots[i], &ref) == 0)
 			value = record_get(record, ref);
-		series_add(&page->plots[i], number_of(&value));
+		series_add(&page->plots[i], value_number(&value));
 	}
 }
 
