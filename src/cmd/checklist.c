@@ -238,8 +238,7 @@ static int run(const void *data)
 				     .context = &checklist};
 
 	if (config->live.netns && strcmp(config->live.netns, "all") == 0)
-		return command_fail(EXIT_USAGE,
-				    "checklist: one namespace at a time (nest diagnose -N all covers all)");
+		return command_fail(EXIT_USAGE, "checklist: one namespace at a time (nest diagnose -N all covers all)");
 	if (!live.duration_ns && !config->live.input.file)
 		live.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC;
 	run_diagnosis_init(&live, &run);

@@ -20,13 +20,12 @@
 
 #define F struct forwarding_measures
 static const struct field forwarding_fields[] = {
-	FIELD(F, pass_packets, COUNT,
-	      "forwarded packets, both directions, in this window and the three before"),
+	FIELD(F, pass_packets, COUNT, "forwarded packets, both directions, in this window and the three before"),
 	FIELD(F, pass_segments, COUNT, "forwarded data segments, this direction"),
 	FIELD(F, lost_behind, COUNT, "retransmissions of data forwarded before, less packets dropped by this host"),
-	FIELD(F, lost_behind_share, RATIO, "their share of the data that passed", .unit = "%"),
+	FIELD(F, lost_behind_share, RATIO, "their share of the forwarded data", .unit = "%"),
 	FIELD(F, lost_before, COUNT, "retransmissions of data not forwarded before, less packets dropped by this host"),
-	FIELD(F, lost_before_share, RATIO, "their share of the data that passed", .unit = "%"),
+	FIELD(F, lost_before_share, RATIO, "their share of the forwarded data", .unit = "%"),
 	FIELD(F, icmp_dropped, COUNT, "ICMP messages to its source that the firewall of this host dropped"),
 	FIELD(F, out_dev, TEXT, "outgoing interface, if known"),
 	FIELD(F, out_up, BOOL, "that interface is up"),
