@@ -60,7 +60,7 @@ if [ -z "${NEST_VM-}" ]; then
 		took=$(quickest "$nest" $command)
 		ok "nest $command answers in 200 ms ($took)" test "$took" -le 200
 	done
-	# Its start is all verification: CPU time, since another program may hold the verifier's lock.
+	# Its start is all verification; CPU time, since other work is not its own. 0.3 to 0.4 s here, and 1.8 s once.
 	took=$(python3 -c 'import resource, subprocess, sys
 def once():
 	before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -68,6 +68,6 @@ def once():
 	after = resource.getrusage(resource.RUSAGE_CHILDREN)
 	return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 print(int(min(once() for i in range(3)) * 1000))' "$nest" path -d 0.05)
-	ok "nest path is ready after 500 ms of CPU time ($took)" test "$took" -le 500
+	ok "nest path starts within 1 s of CPU time ($took ms)" test "$took" -le 1000
 fi
 finish
