@@ -35,7 +35,7 @@ static const struct option_spec options[] = {
 	OPTION(struct agent_options, serve.live.netns, TEXT, "netns", 'N', "NETNS",
 	       "limit to this network namespace: name, path or pid (default: all)"),
 	OPTION(struct agent_options, serve.live.passive, FLAG, "passive", 0, NULL,
-	       "send nothing: do not probe silent peers with keep-alives"),
+	       "do not send keep-alive segments to peers of silent connections"),
 	OPTION(struct agent_options, serve.live.rules, TEXT, "rules", 0, "DIR",
 	       "add the *.rules files of this directory", .file = FILE_READ),
 	OPTION_END,

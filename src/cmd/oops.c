@@ -33,7 +33,7 @@ static const struct option_spec options[] = {
 	POSITIONAL(struct oops_config, file, TEXT, "FILE",
 		   "kernel log; -: standard input; default: this kernel's (/dev/kmsg)", .file = FILE_INPUT),
 	OPTION(struct oops_config, all, FLAG, "all", 'a', NULL,
-	       "print all registers and instructions, repeat the same report"),
+	       "print all registers and instructions, and every report of the same signature"),
 	OPTION(struct oops_config, recording, TEXT, "recording", 'f', "RECORDING",
 	       "print the reports of this recording; with FILE only the findings around the time of each report",
 	       .file = FILE_INPUT),

@@ -32,8 +32,8 @@ struct config {
 static const struct option_spec options[] = {
 	OPTION(struct config, from, TEXT, "from", 0, "TIME", "start here (02:13; +10s: after the start)"),
 	OPTION(struct config, to, TEXT, "to", 0, "TIME", "end here (-1m: before the end)"),
-	OPTION(struct config, before, TEXT, "before", 0, "TIME", "with --after: compare the time before this"),
-	OPTION(struct config, after, TEXT, "after", 0, "TIME", "with the time after this"),
+	OPTION(struct config, before, TEXT, "before", 0, "TIME", "with --after: compare the time up to this"),
+	OPTION(struct config, after, TEXT, "after", 0, "TIME", "with --before: compare with the time from this on"),
 	OPTION(struct config, compare, TEXT, "compare", 0, "FILE2", "compare FILE with this recording",
 	       .file = FILE_READ),
 	OPTION(struct config, html, TEXT, "html", 0, "OUT", "write a self-contained page with plots",
@@ -42,7 +42,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file instead of standard output",
 	       .file = FILE_WRITE),
 	OPTION_GROUP(struct config, fleet, fleet_option_table),
-	OPTION(struct config, last_ns, SECONDS, "last", 0, "TIME", "this much of the past (of the fleet: default 1h)"),
+	OPTION(struct config, last_ns, SECONDS, "last", 0, "TIME", "limit to the last TIME (of the fleet: default 1h)"),
 	POSITIONAL(struct config, file, TEXT, "FILE",
 		   "the recording, or a capture file (pcap, pcapng); default: that of a running nest agent or nest "
 		   "record",
