@@ -19,6 +19,7 @@ struct churn_config {
 	uint64_t timeout_ns;
 	uint64_t size;
 	uint64_t resp;
+	uint64_t greet;
 };
 
 struct hold_config {
@@ -83,6 +84,7 @@ static void churn_opened(struct conn *conn)
 	struct exchange *x = (struct exchange *)conn->data;
 
 	exchange_begin(x, config->size, config->resp);
+	x->greet = (uint32_t)config->greet;
 	/* Latency includes the handshake. */
 	x->began_ns = conn->began_ns;
 	if (config->timeout_ns)
@@ -173,6 +175,8 @@ static const struct app_option churn_options[] = {
 	 .min = RR_HEADER_LEN, .max = RR_LEN_MAX},
 	{"resp", OPTION_BYTES, MEMBER(struct churn_config, resp), "1000", "length of the response, bytes",
 	 .max = RR_LEN_MAX},
+	{"greet", OPTION_BYTES, MEMBER(struct churn_config, greet), "0",
+	 "length of the server's greeting to wait for before the request, bytes", .max = RR_LEN_MAX},
 };
 
 static const struct app_option hold_options[] = {

@@ -27,6 +27,7 @@ struct dns_config {
 	struct addr addr;
 	uint64_t port;
 	uint64_t delay_ns;
+	uint64_t delay_every;
 	uint64_t answer; /* enum dns_answer */
 	uint64_t drop_every;
 };
@@ -191,7 +192,7 @@ static void dns_read(void *context, uint32_t events _unused_)
 	answer.len = dns_answer(dns->config, answer.message, (size_t)n);
 	if (answer.len == 0)
 		app_count_error(dns->app, EBADMSG);
-	else if (dns->config->delay_ns)
+	else if (dns->config->delay_ns && dns->queries % dns->config->delay_every == 0)
 		dns_delay(&answer);
 	else
 		dns_send(&answer);
@@ -336,6 +337,8 @@ static const struct app_option dns_options[] = {
 	{"listen", OPTION_LISTEN, MEMBER(struct dns_config, listen), "0.0.0.0", "address to listen on (:: for both)"},
 	{"port", OPTION_PORT, MEMBER(struct dns_config, port), "53", "port to listen on"},
 	{"delay_ms", OPTION_MS, MEMBER(struct dns_config, delay_ns), "0", "pause before every reply", .is_live = true},
+	{"delay_every", OPTION_COUNT, MEMBER(struct dns_config, delay_every), "1", "pause only before every Nth reply",
+	 .min = 1, .is_live = true},
 	{"answer", OPTION_CHOICE, MEMBER(struct dns_config, answer), "ok", "kind of reply",
 	 .choices = "ok|refuse|silent|nxdomain", .is_live = true},
 	{"drop_every", OPTION_COUNT, MEMBER(struct dns_config, drop_every), "0",

@@ -33,6 +33,9 @@ struct rrd_config {
 	uint64_t think_every;
 	uint64_t think_conn;
 	uint64_t mute;
+	uint64_t write2;
+	uint64_t greet;
+	uint64_t greet_ns;
 };
 
 struct rrd_conn {
@@ -87,6 +90,13 @@ int exchange_run(struct conn *conn, struct exchange *x)
 {
 	ssize_t n;
 
+	while (x->greet > 0) {
+		conn_want(conn, EPOLLIN);
+		n = discard(conn, x->greet);
+		if (n <= 0)
+			return (int)n;
+		x->greet -= (uint32_t)n;
+	}
 	while (x->sent < x->size) {
 		n = exchange_write(conn, x);
 		if (n < 0)
@@ -203,11 +213,13 @@ static void chat_ready(struct conn *conn, uint32_t events _unused_)
 
 static void rrd_answer(struct conn *conn)
 {
+	const struct rrd_config *config = conn->config;
 	struct rrd_conn *c = (struct rrd_conn *)conn->data;
 
 	c->is_answering = true;
 	while (c->answered < c->resp) {
-		ssize_t n = conn_send(conn, app_payload(), min_of(c->resp - c->answered, (uint32_t)APP_PAYLOAD_MAX));
+		uint32_t end = config->write2 && c->answered < c->resp / 2 ? c->resp / 2 : c->resp;
+		ssize_t n = conn_send(conn, app_payload(), min_of(end - c->answered, (uint32_t)APP_PAYLOAD_MAX));
 
 		if (n < 0) {
 			conn_lost(conn, (int)n);
@@ -290,9 +302,19 @@ static void rrd_ready(struct conn *conn, uint32_t events _unused_)
 	rrd_think(conn);
 }
 
+/* A greeting is sent like a response. */
 static void rrd_opened(struct conn *conn)
 {
-	conn_want(conn, EPOLLIN);
+	const struct rrd_config *config = conn->config;
+	struct rrd_conn *c = (struct rrd_conn *)conn->data;
+
+	c->resp = (uint32_t)config->greet;
+	if (c->resp == 0)
+		conn_want(conn, EPOLLIN);
+	else if (config->greet_ns)
+		conn_after(conn, config->greet_ns);
+	else
+		rrd_answer(conn);
 }
 
 static const struct conn_kind rr_kind = {
@@ -359,6 +381,11 @@ static const struct app_option rrd_options[] = {
 	 "pause only on connection number K (0: on all)", .is_live = true},
 	{"mute", OPTION_FLAG, MEMBER(struct rrd_config, mute), "0", "1: read requests and never respond",
 	 .is_live = true},
+	{"write2", OPTION_FLAG, MEMBER(struct rrd_config, write2), "0", "send each response in two writes",
+	 .is_live = true},
+	{"greet", OPTION_BYTES, MEMBER(struct rrd_config, greet), "0",
+	 "length of a greeting sent before the first request, bytes (0: none)", .max = RR_LEN_MAX},
+	{"greet_ms", OPTION_MS, MEMBER(struct rrd_config, greet_ns), "0", "pause before the greeting", .is_live = true},
 };
 
 static const struct app_role rr_role = {"rr",

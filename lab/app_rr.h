@@ -14,6 +14,7 @@
 struct exchange {
 	uint32_t size;
 	uint32_t resp;
+	uint32_t greet; /* bytes of the server's greeting still to come, before the request */
 	uint32_t sent;
 	uint32_t got;
 	uint64_t began_ns;

@@ -159,7 +159,7 @@ class Network:
         if self.containers:
             self._add_containers()
         if not self.offloads:
-            self._switch_offloads("off")
+            self._switch_offloads("off", self.links)
 
     def down(self):
         problems = self.undoer.finish()
@@ -192,6 +192,12 @@ class Network:
         self.links += [one, other]
         for place, name in (one, other):
             self.ip(place, f"link set {name} up")
+
+    def add_link(self, one, other):
+        """Another link once the network is up."""
+        self._link(one, other)
+        if not self.offloads:
+            self._switch_offloads("off", (one, other))
 
     def _address_host(self, node):
         batch = ["link set lo up",
@@ -234,9 +240,9 @@ class Network:
         self.sysctl("A", "net/ipv4/ip_forward", "1")
         self.inside("A", ["nft", "-f", "-"], NAT_RULES)
 
-    def _switch_offloads(self, state):
+    def _switch_offloads(self, state, links):
         words = [word for name in OFFLOADS for word in (name, state)]
-        for node, dev in self.links:
+        for node, dev in links:
             self.inside(node, ["ethtool", "-K", dev, *words])
 
     # doing things inside

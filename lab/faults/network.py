@@ -34,6 +34,12 @@ def link_flap(lab, *, on, dev, down_s, up_s):
 
 
 @fault
+def cable(lab, *, on, dev, to, peer):
+    """Another link between two hosts, up and without addresses."""
+    lab.network.add_link((on, dev), (to, peer))
+
+
+@fault
 def mtu(lab, *, on, dev, bytes):
     """Set another MTU on one end of a link."""
     lab.network.ip(on, f"link set {dev} mtu {int(bytes)}")

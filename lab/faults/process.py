@@ -23,8 +23,9 @@ def stop_process(lab, *, app):
 
 @fault
 def kill_process(lab, *, app):
-    """Kill the program; its listening port closes."""
+    """Kill the program; its listening port closes. Undone by a restart."""
     lab.end_app(app)
+    return lambda: lab.start_app(app)
 
 
 @fault

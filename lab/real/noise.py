@@ -69,6 +69,22 @@ def sweep(meter, room, *, prefix, first="100", last="250", port="33434",
         host = host + 1 if host < int(last) else int(first)
 
 
+@metered("python3", name="hops")
+def hops(meter, room, *, host, last="3", port="33434", rate="10"):
+    """Datagrams with a TTL of 1, 2 ... `last`, as traceroute sends them.
+
+    An operation is one datagram.
+    """
+    out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    meter.ready()
+    sent = 0
+    for _ in every(rate):
+        out.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, 1 + sent % int(last))
+        out.sendto(bytes(32), (host, int(port) + sent % 100))
+        meter.op()
+        sent += 1
+
+
 def checksum(data):
     total = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:

@@ -35,6 +35,7 @@ static const struct field refusal_fields[] = {
 	FIELD(struct refusal_record, refused, COUNT, "connections refused (RST or ICMP error in reply to SYN)"),
 	FIELD(struct refusal_record, resets, COUNT, "other resets received from it"),
 	FIELD(struct refusal_record, here, COUNT, "connections rejected by this host on its behalf (firewall reject)"),
+	FIELD(struct refusal_record, datagrams, COUNT, "UDP datagrams rejected (ICMP port unreachable or prohibited)"),
 };
 RECORD_TYPE(refusal_type, "refusal", struct refusal_record, refusal_fields,
 	    "a remote service that refused or reset connections");
@@ -43,6 +44,8 @@ RECORD_TYPE(refusal_type, "refusal", struct refusal_record, refusal_fields,
 #define PENDING_MAX 4096
 #define PEERS_MAX   2048
 #define HOSTS_MAX   1024 /* of these */
+/* Where the ports of clients begin (net.ipv4.ip_local_port_range). */
+#define EPHEMERAL_PORT 32768
 /* Queries older than this have timed out. */
 #define GIVEN_UP_NS (15 * NSEC_PER_SEC)
 /* How long it is open at first, where connections have failed before: the next failure may be too late in a run. */
@@ -259,33 +262,53 @@ static bool is_local(const struct wire *wire, const struct addr *addr)
 	return addr->family == ADDR_V4 && addr->bytes[12] == 127;
 }
 
-static void take_reset(struct wire *wire, const struct wire_packet *packet, uint64_t time_ns)
+static struct refusal_record *peer_of(struct wire *wire, const struct addr *raddr, uint16_t rport, uint64_t time_ns)
 {
-	/* Ephemeral ports of clients of this host carry no information. */
-	bool is_client = wire->listening[packet->lport / 8] & 1u << packet->lport % 8;
 	struct peer *peer;
 	struct peer_key key;
 
 	memset(&key, 0, sizeof(key));
-	key.raddr = packet->raddr;
-	key.rport = is_client ? 0 : packet->rport;
+	key.raddr = *raddr;
+	key.rport = rport;
 	/* When the table is full, peers are counted per host instead of per service. */
 	if (wire->peers.count >= PEERS_MAX - HOSTS_MAX && !map_get(&wire->peers, &key))
 		key.rport = 0;
 	peer = map_put(&wire->peers, &key, NULL);
 	if (!peer) {
 		wire->lost++;
-		return;
+		return NULL;
 	}
 	peer->heard_ns = time_ns;
 	peer->record.raddr = key.raddr;
 	peer->record.rport = key.rport;
+	return &peer->record;
+}
+
+static void take_reset(struct wire *wire, const struct wire_packet *packet, uint64_t time_ns)
+{
+	/* Ephemeral ports of clients of this host carry no information. */
+	bool is_client = wire->listening[packet->lport / 8] & 1u << packet->lport % 8;
+	struct refusal_record *peer = peer_of(wire, &packet->raddr, is_client ? 0 : packet->rport, time_ns);
+
+	if (!peer)
+		return;
 	/* A reset in another host's name that came over loopback was generated here, by a reject rule. */
 	if (packet->kind == WIRE_REFUSED && packet->via_loopback && !is_local(wire, &packet->raddr))
-		peer->record.here++;
+		peer->here++;
 	else
-		peer->record.refused += packet->kind == WIRE_REFUSED;
-	peer->record.resets += packet->kind == WIRE_RESET;
+		peer->refused += packet->kind == WIRE_REFUSED;
+	peer->resets += packet->kind == WIRE_RESET;
+}
+
+/* Of this host's own datagrams. A client that has closed its socket rejects a late answer, and so ends a traceroute. */
+static void take_rejected(struct wire *wire, const struct wire_packet *packet, uint64_t time_ns)
+{
+	struct refusal_record *peer = packet->rport < EPHEMERAL_PORT && is_local(wire, &packet->laddr)
+					      ? peer_of(wire, &packet->raddr, packet->rport, time_ns)
+					      : NULL;
+
+	if (peer)
+		peer->datagrams++;
 }
 
 static void take(const struct wire_packet *packet, uint64_t time_ns, void *context)
@@ -305,6 +328,9 @@ static void take(const struct wire_packet *packet, uint64_t time_ns, void *conte
 	case WIRE_REFUSED:
 	case WIRE_RESET:
 		take_reset(wire, packet, time_ns);
+		break;
+	case WIRE_REJECTED:
+		take_rejected(wire, packet, time_ns);
 		break;
 	case WIRE_SEGMENT:
 	case WIRE_OTHER:

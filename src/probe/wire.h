@@ -26,9 +26,10 @@ struct refusal_record {
 	uint32_t netns;
 	struct addr raddr;
 	uint16_t rport;
-	uint64_t refused; /* SYNs answered by a reset or an ICMP error */
-	uint64_t resets;  /* other resets */
-	uint64_t here;    /* SYNs answered by this host on its behalf (firewall reject) */
+	uint64_t refused;   /* SYNs answered by a reset or an ICMP error */
+	uint64_t resets;    /* other resets */
+	uint64_t here;      /* SYNs answered by this host on its behalf (firewall reject) */
+	uint64_t datagrams; /* UDP datagrams of this host answered by an ICMP error */
 };
 
 extern const struct record_type lookup_type;
@@ -44,6 +45,7 @@ enum wire_kind {
 	WIRE_ANSWER,      /* DNS reply */
 	WIRE_UNREACHABLE, /* ICMP error about a DNS query */
 	WIRE_REFUSED,     /* reset in reply to a SYN, or ICMP error about a connection */
+	WIRE_REJECTED,    /* ICMP error about a UDP datagram that is no DNS query */
 	WIRE_RESET,       /* any other reset */
 	WIRE_SEGMENT,     /* any other received segment */
 };
@@ -51,6 +53,7 @@ enum wire_kind {
 struct wire_packet {
 	enum wire_kind kind;
 	struct addr raddr; /* name server, or sender of the segment */
+	struct addr laddr; /* of an ICMP error: who sent what it is about */
 	uint16_t lport, rport;
 	uint16_t id;       /* DNS query id */
 	uint8_t rcode;     /* of a DNS reply */

@@ -116,8 +116,11 @@ static void parse_error(struct cut cut, struct wire_packet *packet)
 		packet->kind = WIRE_UNREACHABLE;
 	else if (protocol == IPPROTO_TCP && refuses)
 		packet->kind = WIRE_REFUSED;
+	else if (protocol == IPPROTO_UDP && refuses)
+		packet->kind = WIRE_REJECTED;
 	else
 		return;
+	packet->laddr = from;
 	packet->raddr = to;
 	packet->lport = be16(cut.at);
 	packet->rport = be16(cut.at + 2);

@@ -219,6 +219,22 @@ def check_thinking(lab):
     tap.between(statistics.median(latencies(quick, 3)), 0, 10000, "unless nodelay=1, us")
     for program in (slow, quick, server):
         program.stop()
+    server = lab.server("rrd", nodelay=0, write2=1)
+    slow = lab.client("rr", resp=400, interval_ms=5, nodelay=1)
+    time.sleep(0.9)
+    tap.between(statistics.median(latencies(slow, 3)), 30000, 60000, "rrd write2=1: the response waits for it, us")
+    slow.stop()
+    server.stop()
+
+
+def check_greeting(lab):
+    server = lab.server("rrd", greet=80, greet_ms=100)
+    client = lab.client("churn", rate=20, count=5, greet=80, size=50, resp=150)
+    done = client.wait_end()
+    lab.tap.equal((done["ops"], done["bytes"], done["errors"]), (5, 5 * 280, 0), "rrd greets, churn waits for it")
+    lab.tap.ok(min(latencies(client)) >= 100000, "until greet_ms=100 is over", f"{min(latencies(client)):.0f} us")
+    # One operation for the greeting, one for the response.
+    lab.tap.equal(server.stop()["ops"], 10, "the server counts both")
 
 
 def check_patience(lab):
@@ -372,6 +388,10 @@ def check_dns(lab):
     client.wait_progress(lambda line: line["ops"] >= 5)
     tap.between(statistics.median(latencies(client)), 30000, 45000, "dnsq: delay_ms=30, us")
     tap.equal(client.last()["errors"], 0, "dnsq: every answer is good")
+    server.say("delay_every=2")
+    known = client.last()["ops"]
+    mixed = client.wait_progress(lambda line: line["ops"] > known + 4 and line["lat_us"] and line["lat_us"] < 30000)
+    tap.ok(True, "delay_every=2: some replies are not late", f"{mixed['lat_us']:.0f} us")
     server.say("answer=nxdomain")
     tap.equal(ask(lab, "www.lab.test")[:3], (0x4711, 0x8003, 0), "dns answers that there is no such name")
     server.say("answer=ok")
@@ -436,8 +456,8 @@ def check_two_hosts(lab):
 def body(tap, stack):
     lab = Lab(tap, stack)
     for check in (check_options, check_bulk, check_progress, check_readers, check_listeners, check_strangers,
-                  check_exchange, check_thinking, check_patience, check_web, check_connecting, check_burst,
-                  check_datagrams, check_dns, check_hog, check_two_hosts):
+                  check_exchange, check_thinking, check_greeting, check_patience, check_web, check_connecting,
+                  check_burst, check_datagrams, check_dns, check_hog, check_two_hosts):
         check(lab)
     for words in (["sink", "port=6100"], ["hog"], ["bulk", "dst=127.0.0.1", "port=6100"]):
         tap.ok(harness.dies_with_parent(lab.home, APP, *words), f"{words[0]} goes when its parent is killed")

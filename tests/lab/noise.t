@@ -77,6 +77,18 @@ def fetch(namespace, path):
     return time.monotonic() - begin, len(body)
 
 
+def test_hops(tap, namespace):
+    with namespace.socket(socket.AF_INET, socket.SOCK_DGRAM) as target:
+        target.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTTL, 1)
+        target.bind(("127.0.0.1", 33436))
+        target.settimeout(10)
+        sent = send_noise(namespace, "hops", "host=127.0.0.1", "last=4", "rate=100")
+        _, extra, _, _ = target.recvmsg(100, socket.CMSG_SPACE(4))
+    tap.equal([struct.unpack("i", data)[0] for _, kind, data in extra if kind == socket.IP_TTL], [3],
+              "the third datagram of hops has a TTL of 3")
+    tap.ok(sent and namespace.counters("Udp")["NoPorts"] >= ENOUGH - 1, "the others go to other ports")
+
+
 def test_serial(tap, namespace):
     command = real.SERVERS["serial"](None, port="8001", resp="3000", slow_ms=str(1000 * SLOW_S))
     with started(namespace, *command):
@@ -97,7 +109,7 @@ def test_serial(tap, namespace):
 
 def body(tap, stack):
     test_checksum(tap)
-    for test in (test_strays, test_sweep, test_serial):
+    for test in (test_strays, test_sweep, test_hops, test_serial):
         test(tap, harness.Namespace(stack))
 
 

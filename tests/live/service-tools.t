@@ -37,9 +37,10 @@ of() {
 	python3 -c 'import json, sys
 load, events = ([json.loads(l) for l in open(f)] for f in sys.argv[1:3])
 c = [x for x in load if x["case"] == sys.argv[3]]
-ports = {x["port"] for x in c}
+# Both ports: a later connection may have one of them.
+ports = {(x["port"], x["service"]) for x in c}
 port = "lport" if sys.argv[4] == "client" else "rport"
-e = [x for x in events if x["role"] == sys.argv[4] and x[port] in ports]
+e = [x for x in events if x["role"] == sys.argv[4] and (x[port], x["service_port"]) in ports]
 waits = [w for x in c for w in x["waits"]]
 bytes = [b for x in c for b in x["bytes"]]
 # An answer takes no longer than the client waited; at most 20 ms less: its clock includes the scheduler.

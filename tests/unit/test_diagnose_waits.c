@@ -171,3 +171,69 @@ TEST(windows_without_scaling)
 	CHECK_EQ_TEXT(diagnose(unscaled), "receive-buffer-small");
 	CHECK_EQ_TEXT(diagnose(scaled), "");
 }
+
+/* --- servers that speak first --- */
+
+/* A connection after the other, each silent for a time in samples, then closed after an exchange that no sample saw. */
+static void connect_in_turn(struct scene *s, unsigned sample, unsigned silent)
+{
+	s->socket.cookie = 100 + sample / silent;
+	s->socket.lport = (uint16_t)(40000 + sample / silent);
+	s->tcp.data_segs_in = s->tcp.data_segs_out = 0;
+	s->tcp.last_sent_ns = s->tcp.last_received_ns = UINT64_MAX;
+	s->tcp.last_ack_ns = (uint64_t)(sample % silent) * SAMPLE_NS;
+}
+
+static void greets_late(struct scene *s, unsigned sample)
+{
+	connect_in_turn(s, sample, 4);
+}
+
+static void greets_at_once(struct scene *s, unsigned sample)
+{
+	connect_in_turn(s, sample, 2);
+}
+
+/* A connection that talks as soon as it is there. */
+static void answers_others_at_once(struct scene *s, unsigned sample)
+{
+	connect_in_turn(s, sample, 4);
+	s->has_other = sample >= 12;
+	s->other_socket.cookie = 500;
+	s->other.data_segs_in = s->other.data_segs_out = 3;
+}
+
+TEST(servers_that_greet_late)
+{
+	CHECK_EQ_TEXT(diagnose(greets_late), "peer-slow");
+	CHECK_EQ_TEXT(diagnose(greets_at_once), "");
+	CHECK_EQ_TEXT(diagnose(answers_others_at_once), "");
+}
+
+/* --- services that answer one address of this host and not another --- */
+
+static void connect_from(struct scene *s, const char *laddr)
+{
+	s->socket.state = SOCKET_SYN_SENT;
+	s->socket.timer = SOCKET_TIMER_RETRANSMIT;
+	s->socket.timer_retransmits = 2;
+	s->has_other = true;
+	s->other.data_segs_in = s->other.data_segs_out = 3;
+	REQUIRE(addr_parse(laddr, &s->socket.laddr) == 0);
+}
+
+static void from_another_address(struct scene *s, unsigned sample _unused_)
+{
+	connect_from(s, "10.77.1.9");
+}
+
+static void from_the_same_address(struct scene *s, unsigned sample _unused_)
+{
+	connect_from(s, "10.77.1.2");
+}
+
+TEST(connects_from_an_address_that_gets_no_replies)
+{
+	CHECK_EQ_TEXT(diagnose(from_another_address), "connect-dropped");
+	CHECK_EQ_TEXT(diagnose(from_the_same_address), "peer-not-accepting");
+}

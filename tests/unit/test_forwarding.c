@@ -26,6 +26,9 @@ struct router {
 	bool is_class; /* an htb class below a root without a rate */
 	/* Forwarded segments per sample, of 1000 bytes, and retransmissions among them. */
 	unsigned segments, repeats, fills;
+	/* Connections that repeat their SYN, each to a port of its own (spread) or all to 80; packets back per sample. */
+	unsigned tries, back;
+	bool spread;
 	/* One dropped packet of the connection, in this sample; and one ICMP error to its source. */
 	const char *reason;
 	unsigned bytes; /* 0: 1500 */
@@ -118,6 +121,27 @@ static void put_passing(struct snapshot *snapshot, const struct router *r, unsig
 	put(snapshot, &passing_type, &others);
 	if (r->segments > 0 && sample > 0)
 		put(snapshot, &passing_type, &flow);
+	for (unsigned i = 0; i < r->tries && sample > 0; i++) {
+		struct passing_record attempt = {.ifindex = 3,
+						 .source = address("10.1.1.5"),
+						 .target = address("10.2.2.2"),
+						 .sport = (uint16_t)(5000 + i),
+						 .dport = (uint16_t)(r->spread ? 80 + i : 80),
+						 .packets = sample / 5 + 1,
+						 .syns = sample / 5 + 1};
+
+		put(snapshot, &passing_type, &attempt);
+	}
+	if (r->back > 0) {
+		struct passing_record answer = {.ifindex = 2,
+						.source = address("10.2.2.2"),
+						.target = address("10.1.1.77"),
+						.sport = 80,
+						.dport = 6000,
+						.packets = (uint64_t)r->back * sample};
+
+		put(snapshot, &passing_type, &answer);
+	}
 }
 
 static void put_drops(struct snapshot *snapshot, const struct router *r, unsigned sample)
@@ -218,6 +242,18 @@ TEST(retransmissions_that_pass_tell_the_side)
 	CHECK_EQ_TEXT(LOOK(.segments = 100), "");
 	/* Active queue management of this host dropped them. */
 	CHECK_EQ_TEXT(LOOK(.segments = 100, .repeats = 3, .managed = 3), "");
+}
+
+TEST(services_behind_that_are_silent)
+{
+	CHECK_EQ_TEXT(LOOK(.tries = 3), "path-blackhole path:10.2.2.2");
+	CHECK_EQ_TEXT(LOOK(.tries = 2), "");
+	/* A scan of ports, and a service that answers another client. */
+	CHECK_EQ_TEXT(LOOK(.tries = 3, .spread = true), "");
+	CHECK_EQ_TEXT(LOOK(.tries = 3, .back = 1), "");
+	/* The same data again and again, and nothing else. */
+	CHECK_EQ_TEXT(LOOK(.segments = 1, .repeats = 1), "path-blackhole path:10.2.2.2");
+	CHECK_EQ_TEXT(LOOK(.segments = 1, .repeats = 1, .back = 1), "path-loss path:10.2.2.2");
 }
 
 TEST(one_data_segment_is_enough)

@@ -114,7 +114,7 @@ TEST(errors_about_lookups)
 	CHECK_EQ_TEXT(text, "10.0.0.1");
 	memcpy(icmp + 8, other.bytes, 28);
 	error = make(1, icmp, 8 + 28);
-	CHECK_EQ_INT(parse(&error, false).kind, WIRE_OTHER);
+	CHECK_EQ_INT(parse(&error, false).kind, WIRE_REJECTED);
 	/* What a firewall on the way rejects; that a host is not to be reached is no refusal. */
 	struct packet syn = make_tcp(0x02, 1);
 

@@ -74,6 +74,11 @@ static const struct field exchange_fields[] = {
 	FIELD(E, service_unanswered, COUNT,
 	      "requests to its service that ended without a reply after 0.3 s or more in this run"),
 	FIELD(E, service_unanswered_wait_ns, DURATION, "mean wait of these"),
+	FIELD(E, service_prompt, COUNT, "connections to its service with data both ways within 0.5 s of the handshake"),
+	FIELD(E, service_greeted, COUNT,
+	      "samples in which a connection to its service exchanged its first data, or ended, 0.5 to 5 s after the "
+	      "handshake"),
+	FIELD(E, service_greeted_wait_ns, DURATION, "mean time from the handshake until then"),
 	FIELD(E, asked, COUNT, "keep-alive probes sent to its silent peer"),
 	FIELD(E, unanswered, COUNT, "of these, unanswered"),
 	FIELD(E, forbidden, COUNT, "of these, dropped by a filter of this host"),
@@ -131,6 +136,8 @@ struct exchange_track {
 	uint64_t now_ns;            /* of this sample */
 	uint64_t seen_ns, asked_ns; /* its time, and that of the request that waited then; 0: none */
 	uint64_t least_ns;          /* that is slow for its RTT */
+	uint64_t mute_ns;           /* when its handshake ended, if nothing has been sent by this end since; or 0 */
+	uint64_t greeting_ns;       /* how long after that nothing had come either */
 	/* Of the whole look. */
 	uint64_t exchanges, slow, late, late_sum_ns, samples_ever, asking, open;
 	uint64_t first_ns, before; /* when it was first seen, or when the request was sent that waited then; exchanges
@@ -311,31 +318,61 @@ static uint64_t exchanges_since(const struct exchange_track *x, const struct cou
 	return in == UINT64_MAX || out == UINT64_MAX ? 0 : min_of(in, out);
 }
 
-/* How long a request waited that was seen to wait in the last sample and has been answered since; 0: none. */
-static uint64_t ended_wait(const struct exchange_track *x, const struct tcp_record *t, uint64_t answers,
+/*
+ * How long a request waited that was seen to wait in the last sample and has been answered since; 0: none. After
+ * several exchanges, as when this program got no CPU between two samples, the last answer is another request's.
+ */
+static uint64_t ended_wait(const struct exchange_track *x, const struct tcp_record *t, const struct service_sample *now,
 			   uint64_t asked_ns)
 {
-	uint64_t answered_ago = x->serves ? t->last_sent_ns : t->last_received_ns, waited, seen;
+	uint64_t answered_ago = x->serves ? t->last_sent_ns : t->last_received_ns, waited = 0, seen;
 
-	if (!x->asked_ns || answers == 0 || (asked_ns && asked_ns < x->asked_ns + SAME_REQUEST_NS))
+	if (!x->asked_ns || now->answers == 0 || (asked_ns && asked_ns < x->asked_ns + SAME_REQUEST_NS))
 		return 0;
 	seen = x->seen_ns - x->asked_ns;
-	waited = answered_ago < x->now_ns - x->asked_ns ? x->now_ns - answered_ago - x->asked_ns : 0;
+	if (now->exchanges < 2 && answered_ago < x->now_ns - x->asked_ns)
+		waited = x->now_ns - answered_ago - x->asked_ns;
 	waited = max_of(waited, seen);
 	return waited >= x->least_ns ? waited : 0;
+}
+
+/*
+ * Where the server speaks first, its client has sent nothing while it waits. Nobody sees who spoke first when both have
+ * between two samples, and perhaps have ended; a pool of connections that are opened ahead looks the same, but is used
+ * or closed at one moment.
+ */
+static void note_beginning(const struct window *window, struct exchange_track *x, const struct tcp_record *t,
+			   struct service_sample *sample)
+{
+	bool known = t->data_segs_in != UINT32_MAX && t->data_segs_out != UINT32_MAX && !x->serves;
+	bool talks = known && t->data_segs_in > 0 && t->data_segs_out > 0;
+
+	if (!known || (t->data_segs_out > 0 && t->data_segs_in == 0)) {
+		x->mute_ns = 0;
+	} else if (t->data_segs_out == 0 && x->samples_ever == 0 && t->last_ack_ns < x->now_ns) {
+		x->mute_ns = x->now_ns - t->last_ack_ns;
+	} else if (talks && (x->mute_ns || (x->samples_ever == 0 && window->number > 0))) {
+		sample->began = true;
+		sample->mute_ns = x->mute_ns && x->greeting_ns >= x->least_ns ? x->greeting_ns : 0;
+		x->mute_ns = 0;
+	}
+	if (x->mute_ns && t->data_segs_in == 0)
+		x->greeting_ns = x->now_ns - x->mute_ns;
 }
 
 static void note_sample(struct state *state, struct window *window, struct exchange_track *x,
 			const struct tcp_record *t, const struct counts *before)
 {
 	uint64_t asked_ns = x->wait_ns > 0 && x->wait_ns < x->now_ns ? x->now_ns - x->wait_ns : 0;
-	struct service_sample sample = {.answers = answers_of(x, before), .wait_ns = x->wait_ns};
+	struct service_sample sample = {
+		.answers = answers_of(x, before), .wait_ns = x->wait_ns, .number = state->sample};
 
 	if (t->min_rtt_ns != UINT64_MAX)
 		x->least_ns = t->min_rtt_ns * SLOW_RTTS;
 	/* Not what it did before the run. */
 	sample.exchanges = x->samples_ever == 0 && window->number == 0 ? 0 : exchanges_since(x, before);
-	sample.ended_ns = ended_wait(x, t, sample.answers, asked_ns);
+	sample.ended_ns = ended_wait(x, t, &sample, asked_ns);
+	note_beginning(window, x, t, &sample);
 	x->exchanges += sample.exchanges;
 	x->slow += sample.ended_ns >= SERVICE_SLOW_NS && sample.ended_ns <= SERVICE_LONG_NS;
 	if (sample.ended_ns >= LATE_NS) {
@@ -364,13 +401,19 @@ static void end_waits_of_gone(struct state *state, struct window *window)
 
 	while (map_next(&state->tracks, &at, &key, &value)) {
 		struct exchange_track *x = value;
-		struct service_sample sample = {};
+		struct service_sample sample = {.number = state->sample};
+		uint64_t least_ns = max_of(x->least_ns, SERVICE_SLOW_NS);
 
-		if (x->sample + 1 != state->sample || !x->asked_ns)
+		if (x->sample + 1 != state->sample)
 			continue;
-		sample.ended_ns = x->seen_ns - x->asked_ns;
-		x->asked_ns = 0;
-		if (sample.ended_ns >= max_of(x->least_ns, SERVICE_SLOW_NS))
+		if (x->asked_ns && x->seen_ns - x->asked_ns >= least_ns)
+			sample.ended_ns = x->seen_ns - x->asked_ns;
+		if (x->mute_ns && x->greeting_ns >= least_ns) {
+			sample.began = true;
+			sample.mute_ns = x->greeting_ns;
+		}
+		x->asked_ns = x->mute_ns = 0;
+		if (sample.ended_ns || sample.began)
 			services_note(&state->services, window, &x->service, &sample);
 	}
 }

@@ -3,7 +3,8 @@
  * Flows that pass this host. A retransmission seen passing says where the segment was lost: behind this host when it
  * passed before, before it when it did not; unless this host itself dropped as many of that flow, for whatever reason.
  * And of flows whose packets were dropped: whether anything of them passes at all, by which interface they would leave,
- * and whether ICMP errors reach the sender.
+ * and whether ICMP errors reach the sender. A service that nothing passes back from is silent only if its clients try
+ * again: replies may take another route.
  */
 #include "diagnose/measure/forwarding.h"
 
@@ -26,6 +27,9 @@ static const struct field forwarding_fields[] = {
 	FIELD(F, lost_behind_share, RATIO, "their share of the forwarded data", .unit = "%"),
 	FIELD(F, lost_before, COUNT, "retransmissions of data not forwarded before, less packets dropped by this host"),
 	FIELD(F, lost_before_share, RATIO, "their share of the forwarded data", .unit = "%"),
+	FIELD(F, tried_flows, COUNT,
+	      "connections to its destination port with retransmitted SYNs and no packet in the other direction"),
+	FIELD(F, silent_repeats, COUNT, "retransmissions of it, with no new data and no packet in the other direction"),
 	FIELD(F, icmp_dropped, COUNT, "ICMP messages to its source that the firewall of this host dropped"),
 	FIELD(F, out_dev, TEXT, "outgoing interface, if known"),
 	FIELD(F, out_up, BOOL, "that interface is up"),
@@ -42,8 +46,10 @@ RECORD_TYPE(forwarding_measures_type, "measure.forwarding", struct forwarding_me
 /* Flow modules made here in a window, and retransmissions below which there is none. */
 #define FLOWS_MAX 32
 #define LOST_MIN  5
+/* SYNs and retransmissions that make a flow one that tries again. */
+#define TRIES_MIN 2
 
-enum figure { PACKETS, SEGMENTS, BYTES, REPEATS, REPEAT_BYTES, FILLS, FILL_BYTES, FIGURES };
+enum figure { PACKETS, SEGMENTS, BYTES, REPEATS, REPEAT_BYTES, FILLS, FILL_BYTES, SYNS, FIGURES };
 
 struct flow_key {
 	struct addr source, target;
@@ -120,8 +126,8 @@ static void add_total(struct window *window, const struct state *state, struct m
 
 static void sample_passing(struct window *window, struct state *state, const struct passing_record *p)
 {
-	uint64_t figures[FIGURES] = {p->packets,      p->segments, p->bytes,     p->repeats,
-				     p->repeat_bytes, p->fills,    p->fill_bytes};
+	uint64_t figures[FIGURES] = {p->packets,      p->segments, p->bytes,      p->repeats,
+				     p->repeat_bytes, p->fills,    p->fill_bytes, p->syns};
 	struct flow_key key = key_of(&p->source, p->sport, &p->target, p->dport);
 
 	state->knows = true;
@@ -331,36 +337,156 @@ static double share_of(uint64_t left, uint64_t count, uint64_t bytes, uint64_t a
 	return count == 0 || all == 0 ? 0 : (double)bytes / (double)all * (double)left / (double)count;
 }
 
+/* The module of a forwarded flow, on the path to one of its ends. */
+static struct module *passing_module(struct graph *graph, const struct flow_key *key, const struct addr *end)
+{
+	struct endpoint from = {key->source, key->sport}, to = {key->target, key->dport};
+	struct module *module = flow_module_of(graph, TCP, &from, &to);
+	char text[ADDR_TEXT_MAX];
+
+	if (!module->measures.forwarding)
+		(void)begin(module, graph);
+	flow_module_measures(module)->forwarded = true;
+	addr_format(end, text);
+	if (!module->related[MODULE_PATH])
+		module->related[MODULE_PATH] = flow_module_below(graph, MODULE_PATH, text);
+	graph_add_edge(module, module->related[MODULE_PATH]);
+	return module;
+}
+
 /* Makes a module of a flow that retransmits; false: it does not. */
 static bool judge(const struct state *state, const struct flow_key *key, const struct flow_track *track,
 		  struct graph *graph)
 {
-	struct endpoint from = {key->source, key->sport}, to = {key->target, key->dport};
 	struct flow_key plain = key_of(&key->source, key->sport, &key->target, key->dport);
 	uint64_t repeats = sum_of(track, REPEATS), fills = sum_of(track, FILLS), bytes = sum_of(track, BYTES);
 	uint64_t dropped = sum_of(map_get(&state->drops, &plain), PACKETS);
+	uint64_t behind = less(repeats, dropped), before = less(fills, dropped);
 	struct forwarding_measures *m;
 	struct module *module;
-	char text[ADDR_TEXT_MAX];
 
-	if (less(repeats, dropped) < LOST_MIN && less(fills, dropped) < LOST_MIN)
+	if (behind < LOST_MIN && before < LOST_MIN)
 		return false;
-	module = flow_module_of(graph, TCP, &from, &to);
-	m = module->measures.forwarding ? (struct forwarding_measures *)module->measures.forwarding
-					: begin(module, graph);
-	flow_module_measures(module)->forwarded = true;
+	/* The path to the end on whose side they are lost. */
+	module = passing_module(graph, key, behind >= before ? &key->target : &key->source);
+	m = (struct forwarding_measures *)module->measures.forwarding;
 	m->pass_packets = passed_of(state, module->measures.flow);
 	m->pass_segments = sum_of(track, SEGMENTS);
-	m->lost_behind = less(repeats, dropped);
-	m->lost_before = less(fills, dropped);
-	m->lost_behind_share = share_of(m->lost_behind, repeats, sum_of(track, REPEAT_BYTES), bytes);
-	m->lost_before_share = share_of(m->lost_before, fills, sum_of(track, FILL_BYTES), bytes);
-	/* The path to the end on whose side they are lost. */
-	addr_format(m->lost_behind >= m->lost_before ? &key->target : &key->source, text);
-	if (!module->related[MODULE_PATH])
-		module->related[MODULE_PATH] = flow_module_below(graph, MODULE_PATH, text);
-	graph_add_edge(module, module->related[MODULE_PATH]);
+	m->lost_behind = behind;
+	m->lost_before = before;
+	m->lost_behind_share = share_of(behind, repeats, sum_of(track, REPEAT_BYTES), bytes);
+	m->lost_before_share = share_of(before, fills, sum_of(track, FILL_BYTES), bytes);
 	return true;
+}
+
+/* --- services behind this host that are silent --- */
+
+struct end {
+	struct addr addr;
+	uint16_t port;
+};
+
+/* Packets that passed from or to one end of a connection; connections to it whose SYN was repeated. */
+struct end_use {
+	uint64_t from, to, tried;
+	const struct flow_key *flow; /* one of these, or one that repeats data */
+	const struct flow_track *track;
+};
+
+static struct end_use *use_of(struct map *ends, const struct addr *addr, uint16_t port)
+{
+	struct end end;
+
+	memset(&end, 0, sizeof(end));
+	end.addr = *addr;
+	end.port = port;
+	return map_put(ends, &end, NULL);
+}
+
+/* Retransmissions of a flow without new data. */
+static uint64_t repeats_of(const struct flow_track *track)
+{
+	return sum_of(track, BYTES) == sum_of(track, REPEAT_BYTES) ? sum_of(track, REPEATS) : 0;
+}
+
+static void count_ends(const struct state *state, struct map *ends)
+{
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->passing, &at, &key, &value)) {
+		const struct flow_key *flow = key;
+		struct end_use *source = use_of(ends, &flow->source, flow->sport);
+		struct end_use *target = source ? use_of(ends, &flow->target, flow->dport) : NULL;
+
+		/* The first may have moved. */
+		source = target ? use_of(ends, &flow->source, flow->sport) : NULL;
+		if (!source)
+			continue;
+		source->from += sum_of(value, PACKETS);
+		target->to += sum_of(value, PACKETS);
+	}
+}
+
+/* A flow of which nothing passes back: not from the service, whoever asked, nor to the client, whoever answered. */
+static bool is_silent(const struct state *state, struct map *ends, const struct flow_key *flow)
+{
+	struct flow_key back = key_of(&flow->target, flow->dport, &flow->source, flow->sport);
+	const struct end_use *client = use_of(ends, &flow->source, flow->sport),
+			     *service = use_of(ends, &flow->target, flow->dport);
+
+	return client && service && client->to == 0 && service->from == 0 &&
+	       sum_of(map_get(&state->drops, &back), PACKETS) == 0;
+}
+
+static void count_tries(const struct state *state, struct map *ends)
+{
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->passing, &at, &key, &value)) {
+		const struct flow_key *flow = key;
+		struct end_use *service;
+		bool tries = sum_of(value, SYNS) >= TRIES_MIN;
+
+		if ((!tries && repeats_of(value) < TRIES_MIN) || !is_silent(state, ends, flow))
+			continue;
+		service = use_of(ends, &flow->target, flow->dport);
+		service->tried += tries;
+		if (!service->flow || repeats_of(value) > repeats_of(service->track)) {
+			service->flow = flow;
+			service->track = value;
+		}
+	}
+}
+
+/* One module for each silent service. */
+static void judge_silent(const struct state *state, struct graph *graph)
+{
+	struct map ends = MAP_INIT(sizeof(struct end), sizeof(struct end_use), 20000);
+	unsigned made = 0;
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	count_ends(state, &ends);
+	count_tries(state, &ends);
+	while (made < FLOWS_MAX && map_next(&ends, &at, &key, &value)) {
+		const struct end_use *service = value;
+		struct forwarding_measures *m;
+		struct module *module;
+
+		if (!service->flow)
+			continue;
+		module = passing_module(graph, service->flow, &service->flow->target);
+		m = (struct forwarding_measures *)module->measures.forwarding;
+		m->tried_flows = service->tried;
+		m->silent_repeats = repeats_of(service->track);
+		made++;
+	}
+	map_done(&ends);
 }
 
 static void finish(struct window *window, void *data, struct graph *graph)
@@ -379,6 +505,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			join(state, graph->modules.items[i], graph);
 	while (made < FLOWS_MAX && map_next(&state->passing, &at, &key, &value))
 		made += judge(state, key, value, graph);
+	judge_silent(state, graph);
 	age(window, &state->passing);
 	age(window, &state->drops);
 	age(window, &state->errors);

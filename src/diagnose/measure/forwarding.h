@@ -9,6 +9,7 @@ struct forwarding_measures {
 	uint64_t pass_packets, pass_segments;
 	uint64_t lost_behind, lost_before;
 	double lost_behind_share, lost_before_share;
+	uint64_t tried_flows, silent_repeats;
 	uint64_t icmp_dropped;
 	char out_dev[16];
 	uint8_t out_up, out_carrier; /* all bits set when unknown */

@@ -40,7 +40,7 @@ static const struct field path_fields[] = {
 	FIELD(M, peer_stuck, COUNT, "of these, stuck"),
 	FIELD(M, peer_moving, COUNT, "of these, moving"),
 	FIELD(M, peer_connecting, COUNT, "of these, waiting to be established"),
-	FIELD(M, peer_established, COUNT, "of these, established"),
+	FIELD(M, peer_established, COUNT, "of these, established from the same local address"),
 	FIELD(M, syn_unanswered, BOOL,
 	      "its SYN was retransmitted, or has waited for far longer than the remote host takes to answer"),
 };
@@ -103,6 +103,11 @@ static bool is_unanswered(const struct past *past, const struct conn_measures *m
 	       (past->in_vain || (past->min_rtt_ns > 0 && past->min_rtt_ns < m->syn_wait_ns / 5));
 }
 
+static bool is_established(const struct conn_measures *m)
+{
+	return m->state == SOCKET_ESTABLISHED;
+}
+
 static void count_conn(struct tally *t, const struct conn_measures *m, bool unanswered)
 {
 	bool stuck = m->stuck && m->backoff >= 1;
@@ -120,7 +125,7 @@ static void count_conn(struct tally *t, const struct conn_measures *m, bool unan
 	t->lossy += m->loss_share >= 0.005;
 	t->clean += m->loss_share == 0 && m->segs_out != UINT64_MAX && m->segs_out >= 20;
 	t->filling += m->cwnd_share > 0.5 || is_bulk(m->send_rate) || is_bulk(m->receive_rate);
-	t->established += m->state == SOCKET_ESTABLISHED;
+	t->established += is_established(m);
 	t->delayed += is_delayed(m);
 	t->slow_rtt += m->rtt_ratio > 3 && m->rtt_excess_ns > 20000000;
 	/* Without something acknowledged the figure is old. */
@@ -134,6 +139,22 @@ static void count_conn(struct tally *t, const struct conn_measures *m, bool unan
 static struct tally *tally_of(struct map *tallies, const struct module *module)
 {
 	return map_put(tallies, &module, NULL);
+}
+
+/* A service that answers one address of this host and not another is reached: the replies get lost. */
+struct reach {
+	const struct module *peer;
+	struct addr laddr;
+};
+
+static uint64_t *established_of(struct map *reached, const struct module *conn)
+{
+	struct reach reach;
+
+	memset(&reach, 0, sizeof(reach));
+	reach.peer = conn->related[MODULE_PEER];
+	reach.laddr = conn->measures.conn->laddr;
+	return map_put(reached, &reach, NULL);
 }
 
 struct state {
@@ -170,6 +191,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
 	struct map tallies = MAP_INIT(sizeof(struct module *), sizeof(struct tally), 0);
+	struct map reached = MAP_INIT(sizeof(struct reach), sizeof(uint64_t), 0);
 	struct tally all = {};
 
 	vec_each(&graph->modules, at) {
@@ -185,6 +207,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		count_conn(&all, m, unanswered);
 		count_conn(tally_of(&tallies, (*at)->related[MODULE_PATH]), m, unanswered);
 		count_conn(tally_of(&tallies, (*at)->related[MODULE_PEER]), m, unanswered);
+		*established_of(&reached, *at) += is_established(m);
 	}
 	vec_each(&graph->modules, at) {
 		struct path_measures *m;
@@ -219,7 +242,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.peer_stuck = peer->stuck,
 			.peer_moving = peer->moving,
 			.peer_connecting = peer->connecting,
-			.peer_established = peer->established,
+			.peer_established = *established_of(&reached, *at),
 			.path_send_use = use_of(path->send_rate, past->send_rate),
 			.path_receive_use = use_of(path->receive_rate, past->receive_rate),
 			.syn_unanswered = is_unanswered(past, (*at)->measures.conn),
@@ -232,6 +255,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 				 tally_of(&tallies, (*at)->related[MODULE_PATH]));
 	track_forget(window, &state->past, NULL);
 	map_done(&tallies);
+	map_done(&reached);
 }
 
 static void release(void *data)

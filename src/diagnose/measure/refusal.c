@@ -15,6 +15,8 @@ static const struct field peer_fields[] = {
 	FIELD(struct peer_measures, recent_host_resets, COUNT,
 	      "established connections of this host that were reset in the same time (TcpEstabResets)"),
 	FIELD(struct peer_measures, refused_here, COUNT, "connections that this host itself refused in its name"),
+	FIELD(struct peer_measures, recent_rejected, COUNT,
+	      "UDP datagrams that it rejected (ICMP) in the last three windows"),
 };
 RECORD_TYPE(peer_measures_type, "measure.peer", struct peer_measures, peer_fields,
 	    "measures of a remote service in a window");
@@ -25,7 +27,8 @@ RECORD_TYPE(peer_measures_type, "measure.peer", struct peer_measures, peer_field
 struct peer_track {
 	struct track track;
 	struct refusal_record base, last;
-	uint64_t begin[RECENT]; /* resets at the begin of the last windows, newest first */
+	uint64_t begin[RECENT];    /* resets at the begin of the last windows, newest first */
+	uint64_t rejected[RECENT]; /* rejected datagrams likewise */
 };
 
 struct state {
@@ -72,6 +75,9 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			peer->base = peer->last;
 			memmove(&peer->begin[1], &peer->begin[0], sizeof(peer->begin) - sizeof(peer->begin[0]));
 			peer->begin[0] = peer->last.resets;
+			memmove(&peer->rejected[1], &peer->rejected[0],
+				sizeof(peer->rejected) - sizeof(peer->rejected[0]));
+			peer->rejected[0] = peer->last.datagrams;
 		}
 		peer->last = *refusal;
 	}
@@ -95,8 +101,9 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.recent_resets = delta_between(peer->begin[RECENT - 1], peer->last.resets),
 			.recent_host_resets = delta_between(state->begin[RECENT - 1], state->resets),
 			.refused_here = delta_between(peer->base.here, peer->last.here),
+			.recent_rejected = delta_between(peer->rejected[RECENT - 1], peer->last.datagrams),
 		};
-		if (m->peer_refused == 0 && m->recent_resets == 0 && m->refused_here == 0)
+		if (m->peer_refused == 0 && m->recent_resets == 0 && m->refused_here == 0 && m->recent_rejected == 0)
 			continue;
 		buf_add_text(&id, "peer:");
 		addr_format_endpoint(&remote, &id);

@@ -8,7 +8,7 @@
 struct peer_measures {
 	struct addr raddr;
 	uint16_t rport;
-	uint64_t peer_refused, peer_resets, recent_resets, recent_host_resets, refused_here;
+	uint64_t peer_refused, peer_resets, recent_resets, recent_host_resets, refused_here, recent_rejected;
 };
 
 extern const struct record_type peer_measures_type;

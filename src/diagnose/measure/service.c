@@ -9,7 +9,9 @@ struct service_track {
 	uint64_t answers, wait_ns;
 	/* Of the whole look. */
 	uint64_t exchanges, slow, slow_sum_ns, lengthy, unanswered, unanswered_sum_ns;
-	unsigned round;   /* of unanswered */
+	uint64_t prompt, greeted, greeted_sum_ns; /* connections that began to talk: at once, after a silence */
+	uint64_t greeted_moments, greeted_last;   /* samples in which one did; the last one */
+	unsigned round;                           /* of unanswered */
 	uint64_t waiting; /* connections that wait, in the last sample of the window that has any */
 	unsigned sample;
 	/* Of earlier windows: the most answers; and the longest wait of the window in which it was shortest. */
@@ -24,6 +26,20 @@ static void add_ended(struct service_track *s, uint64_t ended_ns)
 		s->slow++;
 		s->slow_sum_ns += ended_ns;
 	}
+}
+
+static void add_begun(struct service_track *s, const struct service_sample *sample)
+{
+	if (!sample->began || sample->mute_ns > SERVICE_LONG_NS)
+		return;
+	if (sample->mute_ns < SERVICE_SLOW_NS) {
+		s->prompt++;
+		return;
+	}
+	s->greeted++;
+	s->greeted_sum_ns += sample->mute_ns;
+	s->greeted_moments += s->greeted_last != sample->number;
+	s->greeted_last = sample->number;
 }
 
 void services_note(struct services *services, struct window *window, const struct service *service,
@@ -44,6 +60,7 @@ void services_note(struct services *services, struct window *window, const struc
 	s->wait_ns = max_of(s->wait_ns, sample->wait_ns);
 	s->exchanges += sample->exchanges;
 	add_ended(s, sample->ended_ns);
+	add_begun(s, sample);
 	if (s->sample != window->samples + 1)
 		s->waiting = 0;
 	s->sample = window->samples + 1;
@@ -81,6 +98,9 @@ void services_measure(const struct services *services, const struct service *ser
 	m->service_slow_wait_ns = s && s->slow ? s->slow_sum_ns / s->slow : UINT64_MAX;
 	m->service_waits = s ? s->slow + s->waiting : UINT64_MAX;
 	m->service_lengthy = s ? s->lengthy : UINT64_MAX;
+	m->service_prompt = s ? s->prompt : UINT64_MAX;
+	m->service_greeted = s ? s->greeted_moments : UINT64_MAX;
+	m->service_greeted_wait_ns = s && s->greeted ? s->greeted_sum_ns / s->greeted : UINT64_MAX;
 	m->service_unanswered = s ? s->unanswered : UINT64_MAX;
 	m->service_unanswered_wait_ns = s && s->unanswered ? s->unanswered_sum_ns / s->unanswered : UINT64_MAX;
 }
