@@ -207,7 +207,7 @@ def scenario_table(result):
         for way in result["ways"])
     return ('<div class="scroll"><table class="tight"><tr><th colspan="4"></th>'
             f'{over}</tr><tr><th class="l">id</th><th class="l">scenario</th>'
-            f'<th class="l">right answer</th><th>bite</th>{heads}</tr>'
+            f'<th class="l">right answer</th><th>impact</th>{heads}</tr>'
             f"{scenario_rows(result)}</table></div>")
 
 
@@ -322,7 +322,7 @@ def render(result):
         f"{way_table(result)}<h2>Sets of scenarios</h2>{group_table(result)}"
         f"{missed}<h2>By scenario</h2><p>In percent: right cause first, right "
         "module first, culprit named (TPR), healthy with an alarm (FPR). "
-        "<i>bite</i>: what the fault left of the victim's work, measured without "
+        "<i>impact</i>: what the fault left of the victim's work, measured without "
         "nest.</p>"
         f"{scenario_table(result)}{details}"
         "<h2>The published experiment, repeated (early)</h2>"

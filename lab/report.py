@@ -92,7 +92,7 @@ SCENARIO_COLUMNS = (("cause", "top_cause"), ("module", "top_module"),
 
 def scenario_table(result):
     ways = list(result["ways"])
-    over, heads = ["", "", ""], ["id", "right answer", "bite"]
+    over, heads = ["", "", ""], ["id", "right answer", "impact"]
     for way in ways:
         over += [WAY_HEADS[way], *[""] * len(SCENARIO_COLUMNS)]
         heads += [UNITS[way], *(title for title, _ in SCENARIO_COLUMNS)]
@@ -248,7 +248,7 @@ def place_text(place):
 
 def miss_rows(way, figures, limit):
     """A table of the misses of a way, the most frequent first."""
-    yield ["id", "right answer", "miss", "said", UNITS[way]] + (
+    yield ["id", "right answer", "miss", "reported", UNITS[way]] + (
         ["seed.look (seconds after the fault)"] if way not in WINDOWED else [])
     for one in figures["misses"][:limit]:
         row = [one["scenario"], right_answer(figures["scenarios"][

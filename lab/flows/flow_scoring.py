@@ -54,7 +54,7 @@ def why_invalid(truth, answer):
         return f'{answer["bad_seen"]} of {len(truth["bad"])} bad sessions are in the trace'
     if truth['bad'] and not truth['labelled_only'] \
             and truth['bad_seconds'] < truth['good_seconds'] + BITES_SECONDS:
-        return f'the fault did not bite: {truth["bad_seconds"]} s, good ones {truth["good_seconds"]} s'
+        return f'the fault had no impact: {truth["bad_seconds"]} s, good ones {truth["good_seconds"]} s'
     return None
 
 

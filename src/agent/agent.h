@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nest agent: the past of this host. A run of nest serve, with or without a listener, that records all network
- * namespaces in a file with a moving window, keeps the time around findings longer, counts metrics, and reports
+ * nest agent: continuous recording of this host. A run of nest serve, with or without a listener, that records all
+ * network namespaces in a file with a moving window, keeps the time around findings longer, counts metrics, and reports
  * findings to the journal, a socket or a webhook.
  */
 #pragma once

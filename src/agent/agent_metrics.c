@@ -368,7 +368,7 @@ static void write_series(struct openmetrics *out)
 	static const struct openmetrics_family series = {"nest_series", OPENMETRICS_GAUGE, NULL,
 							 "series of this answer"},
 					       dropped = {"nest_series_dropped", OPENMETRICS_COUNTER, NULL,
-							  "series left out of answers beyond --max-series"};
+							  "series left out beyond --max-series"};
 	static uint64_t total;
 
 	total += out->dropped;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest agent: the past of this host, its metrics, its findings reported. */
+/* nest agent: continuous recording of this host, metrics, reports of findings. */
 #include <stdio.h>
 
 #include "agent/agent.h"
@@ -12,14 +12,14 @@ static const struct option_spec options[] = {
 	OPTION(struct agent_options, config, TEXT, "config", 0, "FILE",
 	       "read options from this file first, lines of name = value", .file = FILE_READ),
 	OPTION(struct agent_options, store, TEXT, "store", 'o', "FILE",
-	       "the recording to keep and to go on with (default /var/lib/nest/agent.nest)", .file = FILE_WRITE),
+	       "the recording to write and to resume (default /var/lib/nest/agent.nest)", .file = FILE_WRITE),
 	OPTION(struct agent_options, socket, TEXT, "socket", 0, "PATH",
-	       "the socket through which other commands find it; none: no socket (default /run/nest/agent.sock)"),
+	       "socket for other commands; none: no socket (default /run/nest/agent.sock)"),
 	OPTION(struct agent_options, age_ns, SECONDS, "age", 0, "TIME", "delete rows older than this (default 24h)"),
 	OPTION(struct agent_options, size, SIZE, "size", 0, "BYTES",
 	       "delete the oldest rows so that file and log stay below this (default 512MiB)"),
 	OPTION(struct agent_options, certainty, RATIO, "certainty", 0, "CERTAINTY",
-	       "keep and report findings from this certainty on (default 0.8)", .max = 1),
+	       "keep and report findings of at least this certainty (default 0.8)", .max = 1),
 	OPTION(struct agent_options, incident_age_ns, SECONDS, "incident-age", 0, "TIME",
 	       "keep the minute before and after findings for this long (default 7d)"),
 	OPTION(struct agent_options, notify.targets, TEXTS, "on-finding", 0, "TARGET",
@@ -35,7 +35,7 @@ static const struct option_spec options[] = {
 	OPTION(struct agent_options, serve.live.netns, TEXT, "netns", 'N', "NETNS",
 	       "limit to this network namespace: name, path or pid (default: all)"),
 	OPTION(struct agent_options, serve.live.passive, FLAG, "passive", 0, NULL,
-	       "send nothing: do not probe silent peers with keep-alives"),
+	       "do not send keep-alive segments to peers of silent connections"),
 	OPTION(struct agent_options, serve.live.rules, TEXT, "rules", 0, "DIR",
 	       "add the *.rules files of this directory", .file = FILE_READ),
 	OPTION_END,
@@ -76,7 +76,7 @@ static const char *const examples[] = {
 	"nest agent --listen 127.0.0.1:9475 --token-file /etc/nest/token",
 	"also the page, its API, and GET /metrics for Prometheus",
 	"nest agent --on-finding journal --on-finding https://hooks.example.org/nest",
-	"report findings as they begin",
+	"report findings as they start",
 	"nest agent --config /etc/nest/agent.conf",
 	"options from a file: store = /var/lib/nest/agent.nest",
 	NULL,
@@ -84,14 +84,13 @@ static const char *const examples[] = {
 
 static const struct command agent_command = {
 	.name = "agent",
-	.summary = "the past of this host, its metrics, reports of findings",
+	.summary = "continuous recording of this host, metrics, reports of findings",
 	.description =
 		"Records snapshots and the diagnosis of all network namespaces in one file, as nest record does, and "
-		"goes "
-		"on with it after a restart. The minute before and after a finding is kept longer. nest, nest "
-		"diagnose and nest watch take their baseline from it, and nest report --last 30m reads it.\n\nWith "
-		"--listen it answers as nest serve does, and GET /metrics. It sends nothing to anybody unless "
-		"--on-finding or --ship says so.",
+		"resumes it after a restart. The minute before and after a finding is kept longer. nest, nest "
+		"diagnose and nest watch use it as baseline, and nest report --last 30m reads it.\n\nWith --listen it "
+		"serves the page and API of nest serve, and GET /metrics. It sends no data to other hosts without "
+		"--on-finding or --ship.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct agent_options),

@@ -65,7 +65,7 @@ static const struct record_type text_type = {.name = "checklist_text",
 #define S struct step_record
 static const struct field step_fields[] = {
 	FIELD(S, step, ID, "number of the step"),
-	FIELD(S, title, TEXT, "what it looks at"),
+	FIELD(S, title, TEXT, "what it checks"),
 	FIELD(S, state, ENUM, "result", .names = &state_names, .zero_is_unknown = true),
 	FIELD(S, found, TEXT, "the figures, in one sentence"),
 	FIELD(S, findings, LIST, "findings of the diagnosis that belong here", .element = &finding_type),
@@ -238,8 +238,7 @@ static int run(const void *data)
 				     .context = &checklist};
 
 	if (config->live.netns && strcmp(config->live.netns, "all") == 0)
-		return command_fail(EXIT_USAGE,
-				    "checklist: one namespace at a time (nest diagnose -N all looks at all)");
+		return command_fail(EXIT_USAGE, "checklist: one namespace at a time (nest diagnose -N all covers all)");
 	if (!live.duration_ns && !config->live.input.file)
 		live.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC;
 	run_diagnosis_init(&live, &run);
@@ -250,7 +249,7 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest checklist",
-	"a first look at an unknown problem",
+	"first steps for an unknown problem",
 	"nest checklist -N web --json",
 	"the namespace web, as JSON",
 	NULL,
@@ -261,8 +260,8 @@ static const struct command checklist_command = {
 	.summary = "network troubleshooting in ten steps, from broad to narrow",
 	.description =
 		"Observes for 3 s, then goes through the steps in order: key figures, new connections, interfaces, "
-		"unusual events, name resolution, latency, load, tools, CPU time, the inside of the stack. Findings of "
-		"the diagnosis (nest diagnose) appear under the step they belong to. It generates no load.",
+		"unusual events, name resolution, latency, load, tools, CPU time, stack internals. Findings of the "
+		"diagnosis (nest diagnose) appear under the step they belong to. It generates no load.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

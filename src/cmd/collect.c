@@ -156,7 +156,7 @@ static void report_end(struct collect *collect)
 	sender_drain(collect->sender, DRAIN_NS);
 	figures = collector_look(collect->collector);
 	log_status("%" PRIu64 " rows from %" PRIu64 " requests, %" PRIu64 " refused; %" PRIu64 " rows sent, %" PRIu64
-		   " wait in the spool, %" PRIu64 " doubles, %" PRIu64 " requests turned away, %" PRIu64 " syncs",
+		   " wait in the spool, %" PRIu64 " doubles, %" PRIu64 " requests deferred, %" PRIu64 " syncs",
 		   figures.rows, figures.requests, figures.refused, figures.sent_rows, figures.waiting_rows,
 		   figures.doubles, figures.turned_away, figures.syncs);
 }
@@ -204,9 +204,9 @@ static const struct command collect_command = {
 	.summary = "rows of many agents to ClickHouse, in large inserts",
 	.description =
 		"Receives batches from nest agent --ship, nest record --ship and nest ship, checks them, writes them "
-		"to the spool and acknowledges them; sends what has gathered every second. Nothing acknowledged "
-		"is lost when the collector, ClickHouse or a reply goes away. Several collectors can stand behind "
-		"a load balancer.",
+		"to the spool and acknowledges them; sends queued rows every second. Nothing acknowledged is lost "
+		"when the collector or ClickHouse fails or a response is lost. Several collectors can run behind a "
+		"load balancer.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -165,8 +165,8 @@ static const struct command counters_command = {
 	.name = "counters",
 	.summary = "counters of IP, ICMP, TCP and UDP, with rates",
 	.description = "Without an interval: every counter that is not zero, counted since the namespace was created. "
-		       "With one: the counters that changed since the previous sample, with rates. A counter that went "
-		       "backwards was reset; its increase is unknown.",
+		       "With one: the counters that changed since the previous sample, with rates. A counter that "
+		       "decreased was reset; its increase is unknown.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -109,7 +109,7 @@ static const char *const examples[] = {
 static const struct command demo_command = {
 	.name = "demo",
 	.summary = "diagnosis of bundled recordings; needs no privilege",
-	.description = "The recordings come from the laboratory (lab/make-demo): a real kernel, real applications, one "
+	.description = "The recordings are from the laboratory (lab/make-demo): a real kernel, real applications, one "
 		       "fault each. The code that diagnoses the live host diagnoses them.",
 	.examples = examples,
 	.options = options,

@@ -36,7 +36,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, measures, TEXT, "measures", 0, "FILE",
 	       "write all measures to this file, one JSON line per module and window", .file = FILE_WRITE),
 	OPTION(struct config, flow, TEXT, "flow", 0, "TRACE",
-	       "name the function an accused application is in, from its function trace (nest flow record), also one "
+	       "name the function of an accused application, from its function trace (nest flow record), also one "
 	       "still being written",
 	       .file = FILE_READ),
 	OPTION_END,
@@ -239,7 +239,7 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest",
-	"what holds up the traffic of this host, right now",
+	"diagnose this host, 3 s",
 	"nest diagnose -N web --json -d 10",
 	"the namespace web for 10 s, as JSON",
 	"nest diagnose -p 4711",
@@ -259,10 +259,11 @@ static const char *const examples[] = {
 
 static const struct command diagnose_command = {
 	.name = "diagnose",
-	.summary = "the module that holds up traffic, with certainty and evidence",
+	.summary = "culprit of slow or stalled traffic, with certainty and evidence",
 	.description =
-		"Samples the whole network stack of this host several times per second and names the module that holds "
-		"up traffic, with the evidence for and against. A module is accused only if something waits for it.",
+		"Samples the whole network stack of this host several times per second and names the module that "
+		"limits or stalls traffic, with the evidence for and against. A module is accused only if something "
+		"waits for it.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

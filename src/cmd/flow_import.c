@@ -64,7 +64,7 @@ static const struct command import_command = {
 	.options = options,
 	.config_size = sizeof(struct config),
 	.run = run,
-	/* CTF: a process of its own reads the trace; one that was cut off is mended in a copy. */
+	/* CTF: a process of its own reads the trace; one that was cut off is repaired in a copy. */
 	.reader_may = MAY_SIGNAL | MAY_SCRATCH,
 };
 COMMAND(import_command);

@@ -30,7 +30,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, events, FLAG, "events", 0, NULL,
 	       "print every event as a line of text (nest flow import reads it)"),
 	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to look at", .required = true, .file = FILE_INPUT),
+	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to inspect", .required = true, .file = FILE_INPUT),
 	OPTION_END,
 };
 
@@ -161,7 +161,7 @@ static const struct field function_fields[] = {
 	FIELD(struct function_row, function, TEXT, "name, or module and address"),
 	FIELD(struct function_row, module, TEXT, "program or library it is in"),
 	FIELD(struct function_row, calls, COUNT, "calls of it"),
-	FIELD(struct function_row, offset, HEX, "address in the module's own terms", .hidden = true),
+	FIELD(struct function_row, offset, HEX, "address in the module's file", .hidden = true),
 	FIELD(struct function_row, file, TEXT, "source file", .hidden = true),
 	FIELD(struct function_row, line, ID, "line in it", .hidden = true, .zero_is_unknown = true),
 };
@@ -178,7 +178,7 @@ static const struct field module_fields[] = {
 	FIELD(struct module_row, module, TEXT, "its name"),
 	FIELD(struct module_row, path, TEXT, "where it was loaded from"),
 	FIELD(struct module_row, build_id, TEXT, "build id, when it has one"),
-	FIELD(struct module_row, bias, HEX, "where it lay in memory, minus its own addresses", .hidden = true),
+	FIELD(struct module_row, bias, HEX, "load bias: address in memory minus address in the file", .hidden = true),
 };
 static RECORD_TYPE(module_type, "flow_module", struct module_row, module_fields, "a program or library of a trace");
 
@@ -408,7 +408,7 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest flow info server.trace",
-	"what the trace holds",
+	"contents of the trace",
 	"nest flow info server.trace --check",
 	"check that it is well-formed; exit code 5 if not",
 	"nest flow info server.trace --functions --where 'calls > 1000'",

@@ -83,9 +83,9 @@ struct other_row {
 };
 
 static const struct enum_name role_items[] = {
-	{DEMUX_OTHER, "internal", "datagram socket, socketpair: a channel of the program's own"},
+	{DEMUX_OTHER, "internal", "datagram socket, socketpair: internal channel"},
 	{DEMUX_SERVED, "client", "accepted, or older than the recording"},
-	{DEMUX_MADE, "outgoing", "connection that the program made"},
+	{DEMUX_MADE, "outgoing", "outgoing connection"},
 	{DEMUX_LISTENING, "listener", "listening socket"},
 };
 static struct enum_names role_names = {.items = role_items, .count = ARRAY_SIZE(role_items)};
@@ -102,7 +102,7 @@ static const struct field other_fields[] = {
 	      .zero_is_unknown = true),
 };
 static RECORD_TYPE(other_type, "flow_other", struct other_row, other_fields,
-		   "a socket of a function trace that is no session");
+		   "a socket of a function trace that is not a session");
 
 /* Of a summary: how many each one stands for comes first. */
 static const struct output_column summary_columns[] = {

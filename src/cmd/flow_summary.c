@@ -32,7 +32,7 @@ static const struct option_spec options[] = {
 	       .choices = fold_algorithm_names),
 	OPTION(struct config, window, UINT, "window", 0, "N", "size of the (largest) window in calls", .min = 1,
 	       .max = 100000),
-	OPTION(struct config, near, FLAG, "near", 0, NULL, "treat calls of one shape as equal: shorter, but not exact"),
+	OPTION(struct config, near, FLAG, "near", 0, NULL, "treat calls of one shape as equal: shorter, not lossless"),
 	OPTION(struct config, json, FLAG, "json", 'j', NULL, "JSON lines"),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, coarsen, coarsen_option_table),
@@ -252,8 +252,8 @@ static const struct command summary_command = {
 	.name = "flow summary",
 	.summary = "call sequence of sessions, with repetitions folded",
 	.description = "Repeated calls are written as N x ( ... ), recursion as one call with its depth. The summary "
-		       "is exact unless --near or an option that leaves out functions is given: expanded, it is the "
-		       "sequence of calls of the session.",
+		       "is lossless unless --near or an option that leaves out functions is given: expanded, it is "
+		       "the sequence of calls of the session.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

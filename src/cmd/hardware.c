@@ -197,13 +197,10 @@ static const struct command hardware_command = {
 	.summary = "limits of network cards: bus, interrupts, queues, CPUs",
 	.description =
 		"For each network card: link and PCIe speed, NUMA node, queues, interrupts and their CPUs, RSS, RPS, "
-		"RFS, XPS, "
-		"rings, coalescing, offloads, pause frames, errors, temperature, IOMMU, CPU frequency, idle states and "
-		"timestamps; each with what is usual, what it costs otherwise and how to change it. Judgements come "
-		"first.\n\n"
-		"Counters are since boot: nest links -i IFACE 1 shows whether they grow. It needs no privilege and "
-		"changes "
-		"nothing.",
+		"RFS, XPS, rings, coalescing, offloads, pause frames, errors, temperature, IOMMU, CPU frequency, idle "
+		"states and timestamps; each with its usual value, the cost of another value and the command to "
+		"change it. Judgements are printed first.\n\nCounters are totals since boot: nest links -i IFACE 1 "
+		"shows whether they grow. It needs no privilege and changes nothing.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct hardware_config),

@@ -43,8 +43,7 @@ static const struct field link_move_fields[] = {
 	FIELD(struct link_move, rx_packet_rate, RATIO, "packets received per second", .unit = "/s"),
 	FIELD(struct link_move, util, RATIO,
 	      "share of the link speed in use, of the busier direction; unknown without a speed", .unit = "%"),
-	FIELD(struct link_move, saturation, RATIO, "packets per second dropped for lack of room (drops, overruns)",
-	      .unit = "/s"),
+	FIELD(struct link_move, saturation, RATIO, "drops and overruns per second", .unit = "/s"),
 	FIELD(struct link_move, error_rate, RATIO, "errors per second, both directions", .unit = "/s"),
 };
 RECORD_TYPE(link_move_type, "link_move", struct link_move, link_move_fields, "rates of an interface");

@@ -33,10 +33,9 @@ static const struct option_spec options[] = {
 	POSITIONAL(struct oops_config, file, TEXT, "FILE",
 		   "kernel log; -: standard input; default: this kernel's (/dev/kmsg)", .file = FILE_INPUT),
 	OPTION(struct oops_config, all, FLAG, "all", 'a', NULL,
-	       "print all registers and instructions, repeat the same report"),
+	       "print all registers and instructions, and every report of the same signature"),
 	OPTION(struct oops_config, recording, TEXT, "recording", 'f', "RECORDING",
-	       "print the reports that this recording holds; with FILE only the findings around the time of each "
-	       "report",
+	       "print the reports of this recording; with FILE only the findings around the time of each report",
 	       .file = FILE_INPUT),
 	OPTION(struct oops_config, debug, TEXTS, "debug", 0, "FILE",
 	       "read source lines and variables from this vmlinux or module with debug information; may be repeated",
@@ -233,11 +232,11 @@ static const char *const examples[] = {
 	"nest oops dmesg.txt --debug /usr/lib/debug/boot/vmlinux-6.1.0-54-amd64",
 	"with source lines, and the variables that registers held",
 	"journalctl -k -o export | nest oops - -f day.nest",
-	"with what nest record found on the network at that time",
+	"with the findings of nest record at that time",
 	"nest oops -f day.nest",
 	"reports that the kernel logged while nest record ran, with the findings of that time",
 	"cat /sys/fs/pstore/dmesg-* | nest oops - --json",
-	"what the crashed kernel left, one JSON object per report",
+	"reports of the crashed kernel, one JSON object each",
 	NULL,
 };
 
@@ -245,15 +244,11 @@ static const struct command oops_command = {
 	.name = "oops",
 	.summary = "oopses, warnings, lockups and stalls in a kernel log",
 	.description =
-		"Finds every report that the kernel printed about itself: oops, BUG, WARN, soft and hard lockup, RCU "
-		"stall, "
-		"hung task, transmit timeout, failed page allocation, refcount_t, KASAN and more. Reads dmesg, "
-		"/dev/kmsg, "
-		"syslog, journalctl -o export, pstore and serial consoles, x86_64 and arm64, from Linux 2.6.34 on.\n\n"
-		"Prints what happened, in which function, layer of the network stack and context, the call trace "
-		"without "
-		"unreliable entries, the instructions around the fault, what tainted the kernel, and a signature that "
-		"is the "
+		"Finds kernel reports: oops, BUG, WARN, soft and hard lockup, RCU stall, hung task, transmit timeout, "
+		"failed page allocation, refcount_t, KASAN and more. Reads dmesg, /dev/kmsg, syslog, journalctl -o "
+		"export, pstore and serial consoles, x86_64 and arm64, from Linux 2.6.34 on.\n\nPrints what happened, "
+		"in which function, layer of the network stack and context, the call trace without unreliable "
+		"entries, the instructions around the fault, what tainted the kernel, and a signature that is the "
 		"same for the same failure.",
 	.examples = examples,
 	.options = options,

@@ -9,7 +9,7 @@ static const struct option_spec options[] = {
 	OPTION(C, slowest, UINT, "slowest", 0, "N", "show the N slowest journeys as waterfalls (default 5)", .min = 1,
 	       .max = SLOWEST_MAX),
 	OPTION(C, hist, FLAG, "hist", 0, NULL,
-	       "show the distribution of each stage, and which stage makes the slowest 1% slow"),
+	       "show the distribution of each stage, and which stage causes the tail (slowest 1%)"),
 	OPTION(C, by, NAMES, "by", 0, "FIELD,..", "group by these fields: comm, laddr, dev, cpu, or any other"),
 	OPTION(C, rx, FLAG, "rx", 0, NULL, "limit to received packets"),
 	OPTION(C, tx, FLAG, "tx", 0, NULL, "limit to sent packets"),
@@ -20,15 +20,15 @@ static const struct option_spec options[] = {
 	OPTION(C, returns, FLAG, "return", 0, NULL,
 	       "also trace the return of the system call, and spliced data: adds cost to every system call of the "
 	       "host"),
-	OPTION(C, sample, TEXT, "sample", 0, "1/N", "follow one flow in N, with all of its packets"),
+	OPTION(C, sample, TEXT, "sample", 0, "1/N", "trace one flow in N, with all of its packets"),
 	OPTION(C, stages, TEXT, "stages", 0, "few|some|all",
-	       "number of stages: fewer cost less for flows not followed; default: few with --sample, else all"),
+	       "set of stages: fewer cost less for untraced flows; default: few with --sample, else all"),
 	OPTION(C, max_cpu, TEXT, "max-cpu", 0, "SHARE",
-	       "follow fewer flows if tracing costs more than this share of a CPU: 5%"),
+	       "trace fewer flows if tracing costs more than this share of a CPU: 5%"),
 	OPTION_GROUP(C, common, trace_select_table),
 	OPTION_GROUP(C, common, trace_run_table),
 	OPTION(C, common.command, COMMAND, NULL, 0, "COMMAND",
-	       "run this command, follow its packets, stop when it ends"),
+	       "run this command, trace its packets, stop when it ends"),
 	OPTION_END,
 };
 #undef C
@@ -51,7 +51,7 @@ static const char *const examples[] = {
 	"nest path --where 'rport == 443 and pid == 4711' --slowest 5",
 	"the slowest journeys of one process's connections to port 443",
 	"nest path --rx --hist --by comm -d 30",
-	"received packets by program: time per stage, and the stage that makes the tail",
+	"received packets by program: time per stage, and the stage that causes the tail",
 	"nest path -i eth0 --html path.html --trace path.json -d 10",
 	"a page, and a trace for ui.perfetto.dev",
 	"nest path --sample 1/64 --max-cpu 5% --save busy.nest",
@@ -62,7 +62,7 @@ static const char *const examples[] = {
 static const struct command path_command = {
 	.name = "path",
 	.summary = "latency of packets inside this host, stage by stage",
-	.description = "Follows received packets from the interrupt to the application that reads them, and sent "
+	.description = "Traces received packets from the interrupt to the application that reads them, and sent "
 		       "packets from the system call to the ACK. Without options it runs until Ctrl-C or -d, then "
 		       "shows the five slowest journeys as waterfalls (one line per stage) and the distribution of "
 		       "each stage.\n\nThe stages of a journey add up to its total. A stage not traced on this kernel "

@@ -292,10 +292,10 @@ static const struct command record_command = {
 	.name = "record",
 	.summary = "recording of snapshots, findings and events in a file",
 	.description = "Writes snapshots five times per second and the diagnosis of every second to one SQLite file; "
-		       "unchanged rows are written once. Kernel reports logged meanwhile are kept (nest oops -f). nest "
-		       "diagnose, watch, sockets and the others read it with -f; "
-		       "nest report summarises it; nest sql queries it.\n\nSIGUSR2, or nest snapshot from another "
-		       "terminal, marks a moment. With --on-finding a mark also keeps the time around it.",
+		       "unchanged rows are written once. Kernel reports logged while it runs are recorded (nest oops "
+		       "-f). nest diagnose, watch, sockets and the others read it with -f; nest report summarises it; "
+		       "nest sql queries it.\n\nSIGUSR2, or nest snapshot from another terminal, marks a moment. With "
+		       "--on-finding a mark also keeps the time around it.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -32,8 +32,8 @@ struct config {
 static const struct option_spec options[] = {
 	OPTION(struct config, from, TEXT, "from", 0, "TIME", "start here (02:13; +10s: after the start)"),
 	OPTION(struct config, to, TEXT, "to", 0, "TIME", "end here (-1m: before the end)"),
-	OPTION(struct config, before, TEXT, "before", 0, "TIME", "with --after: compare the time before this"),
-	OPTION(struct config, after, TEXT, "after", 0, "TIME", "with the time after this"),
+	OPTION(struct config, before, TEXT, "before", 0, "TIME", "with --after: compare the time up to this"),
+	OPTION(struct config, after, TEXT, "after", 0, "TIME", "with --before: compare with the time from this on"),
 	OPTION(struct config, compare, TEXT, "compare", 0, "FILE2", "compare FILE with this recording",
 	       .file = FILE_READ),
 	OPTION(struct config, html, TEXT, "html", 0, "OUT", "write a self-contained page with plots",
@@ -42,7 +42,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file instead of standard output",
 	       .file = FILE_WRITE),
 	OPTION_GROUP(struct config, fleet, fleet_option_table),
-	OPTION(struct config, last_ns, SECONDS, "last", 0, "TIME", "this much of the past (of the fleet: default 1h)"),
+	OPTION(struct config, last_ns, SECONDS, "last", 0, "TIME", "limit to the last TIME (of the fleet: default 1h)"),
 	POSITIONAL(struct config, file, TEXT, "FILE",
 		   "the recording, or a capture file (pcap, pcapng); default: that of a running nest agent or nest "
 		   "record",
@@ -83,7 +83,7 @@ static int check_config(const struct config *config)
 	if (config->last_ns && (config->to || config->before || config->compare))
 		return command_fail(EXIT_USAGE, "report: --last excludes --to, --before and --compare");
 	if ((config->before || config->after) && (!config->before || !config->after || config->compare))
-		return command_fail(EXIT_USAGE, "report: --before and --after go together, and not with --compare");
+		return command_fail(EXIT_USAGE, "report: --before and --after need each other and exclude --compare");
 	return EXIT_DONE;
 }
 
@@ -183,7 +183,7 @@ static int report_fleet(const struct config *config)
 
 	if (config->file || config->from || config->to || config->before || config->after || config->compare ||
 	    config->html)
-		return command_fail(EXIT_USAGE, "report: --fleet goes with --last, --json and -o only");
+		return command_fail(EXIT_USAGE, "report: --fleet allows only --last, --json and -o");
 	r = fleet_link_open(&config->fleet, &link, &why);
 	if (r == 0)
 		r = fleet_report_make(&link, now_ns - min_of(last_ns, now_ns), now_ns, &report, &why);
@@ -244,7 +244,7 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest report day.nest --from 02:00 --to 02:30",
-	"what happened in that half hour",
+	"summary of that half hour",
 	"nest report day.nest --before 02:10 --after 02:13",
 	"what changed between the two",
 	"nest report incident.nest --html incident.html",
@@ -252,7 +252,7 @@ static const char *const examples[] = {
 	"nest report capture.pcapng",
 	"connections of a packet capture",
 	"nest report --last 30m",
-	"the last 30 minutes of this host, from the agent that runs here",
+	"the last 30 minutes of this host, from its nest agent",
 	"nest report --fleet http://reader:secret@clickhouse:8123/nest --last 1h",
 	"which hosts, causes, paths and services, of the whole fleet",
 	NULL,
@@ -261,12 +261,11 @@ static const char *const examples[] = {
 static const struct command report_command = {
 	.name = "report",
 	.summary = "summary of a recording or capture: findings, talkers, drops",
-	.description = "Summarises a recording of nest record or --save: findings over time, who talked to whom, "
+	.description = "Summarises a recording of nest record or --save: findings over time, top talkers, "
 		       "retransmissions, drops, and latencies.\n\nOf a capture file (tcpdump -w, pcap or pcapng): "
-		       "connections, retransmissions, RTT, resets and zero windows, and what a capture cannot "
-		       "show.\n\nWith --fleet, of the rows that "
-		       "agents shipped to ClickHouse: causes, the addresses that many hosts accuse, hosts, services, "
-		       "retransmissions, drops.",
+		       "connections, retransmissions, RTT, resets and zero windows, and the limits of a "
+		       "capture.\n\nWith --fleet, of the rows that agents shipped to ClickHouse: causes, the "
+		       "addresses that many hosts accuse, hosts, services, retransmissions, drops.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -19,7 +19,7 @@ struct rule_record {
 
 static const struct field rule_fields[] = {
 	FIELD(struct rule_record, rule, TEXT, "name"),
-	FIELD(struct rule_record, about, TEXT, "kind of module it looks at"),
+	FIELD(struct rule_record, about, TEXT, "kind of module it is about"),
 	FIELD(struct rule_record, suggests, TEXT, "cause it is evidence for or against"),
 	FIELD(struct rule_record, certainty, RATIO, "weight; negative: evidence against"),
 	FIELD(struct rule_record, family, TEXT, "of one family only the strongest counts", .hidden = true),

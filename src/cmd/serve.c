@@ -16,7 +16,7 @@ static const struct option_spec options[] = {
 	       "stop after this time (default: at Ctrl-C)"),
 	NETNS_OPTION(struct serve_options, live.netns),
 	OPTION(struct serve_options, live.passive, FLAG, "passive", 0, NULL,
-	       "send nothing: do not probe silent peers with keep-alives"),
+	       "do not send keep-alive segments to peers of silent connections"),
 	OPTION(struct serve_options, live.rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory",
 	       .file = FILE_READ),
 	OPTION(struct serve_options, live.past, TEXT, "past", 0, "FILE",
@@ -25,7 +25,7 @@ static const struct option_spec options[] = {
 	       .file = FILE_READ),
 	OPTION(struct serve_options, live.save, TEXT, "save", 0, "FILE", "also record to this file, for -f",
 	       .file = FILE_WRITE),
-	POSITIONAL(struct serve_options, more, TEXTS, "FILE", "more recordings", .file = FILE_INPUT),
+	POSITIONAL(struct serve_options, more, TEXTS, "FILE", "further recordings, with -f", .file = FILE_INPUT),
 	OPTION_END,
 };
 

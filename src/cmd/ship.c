@@ -28,9 +28,9 @@ static const struct option_spec options[] = {
 	OPTION_GROUP(struct config, ship, ship_option_table),
 	SHIP_TOKEN_OPTION(struct config, ship.token_file),
 	OPTION(struct config, timeout_ns, SECONDS, "timeout", 0, "SECONDS",
-	       "give up when the server takes nothing for this long (default 60)"),
+	       "give up when the server accepts nothing for this long (default 60)"),
 	OPTION(struct config, ddl, TEXT, "ddl", 0, "VERSION",
-	       "print the statements that make the tables on a ClickHouse of this version (25.3), and end"),
+	       "print the CREATE statements for ClickHouse of this version (25.3), and exit"),
 	POSITIONAL(struct config, files, TEXTS, "FILE", "the recordings", .file = FILE_INPUT),
 	OPTION_END,
 };
@@ -302,7 +302,7 @@ static const struct command ship_command = {
 	.summary = "recordings to ClickHouse or to a collector",
 	.description =
 		"Sends events, findings, verdicts, losses and marks of recordings; the tables of snapshots stay in "
-		"the file. Databases, tables and missing columns are made on demand, named as in the recording, "
+		"the file. Databases, tables and missing columns are created on demand, named as in the recording, "
 		"with host and boot in front. Shipping a recording twice does not double its rows.",
 	.examples = examples,
 	.options = options,

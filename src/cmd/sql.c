@@ -333,7 +333,7 @@ static int ask_fleet(const struct config *config)
 	int r, code;
 
 	if (config->query || (config->schema && config->file))
-		return command_fail(EXIT_USAGE, "sql: --fleet goes without FILE: nest sql --fleet URL \"SELECT ...\"");
+		return command_fail(EXIT_USAGE, "sql: --fleet excludes FILE: nest sql --fleet URL \"SELECT ...\"");
 	if (!query)
 		return command_fail(EXIT_USAGE, "sql: the query is missing: nest sql --fleet URL \"SELECT ...\"");
 	r = fleet_link_open(&config->fleet, &link, &why);
@@ -400,10 +400,10 @@ static const struct command sql_command = {
 	.name = "sql",
 	.summary = "SQL query of a recording or of the fleet, read-only",
 	.description =
-		"Each record type is a table; each table has a view v_TABLE with readable times, handles and "
-		"flags. The file is opened read-only, and no code in it (views, triggers) is run. The SQL "
-		"dialect is that of SQLite.\n\nWith --fleet the query goes to ClickHouse, in its dialect; tables are "
-		"named as in a recording, with host and boot in front.",
+		"Each record type is a table; each table has a view v_TABLE with readable times, handles and flags. "
+		"The file is opened read-only, and no code in it (views, triggers) is run. The SQL dialect is that of "
+		"SQLite.\n\nWith --fleet the query is sent to ClickHouse, in its dialect; tables are named as in a "
+		"recording, with host and boot in front.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -55,7 +55,7 @@ static const char *const examples[] = {
 	"nest stalls -d 60",
 	"interruptions of the next minute",
 	"nest stalls --where 'shared in (path, host, link)'",
-	"only those that several connections had in common",
+	"only interruptions of several connections",
 	"nest stalls -f incident.nest --min 1",
 	"interruptions of 1 s and more in a recording",
 	NULL,
@@ -63,13 +63,13 @@ static const char *const examples[] = {
 
 static const struct command stalls_command = {
 	.name = "stalls",
-	.summary = "interruptions of TCP connections, and what they have in common",
+	.summary = "interruptions of TCP connections, and what they share",
 	.description =
-		"One line per interruption when it is over: a connection had data in flight and a retransmission "
-		"timeout passed without an ACK, or the peer closed its window, or a steady stream of received data "
-		"paused. SHARED says what the connections that stopped at the same time have in common.\n\nThe start "
-		"is exact to milliseconds, from the kernel's ages of the last ACK and data; the end lies between two "
-		"samples, and the field error is the accuracy of the length.",
+		"One line per interruption when it ends: a connection had data in flight and a retransmission timeout "
+		"passed without an ACK, or the peer closed its window, or a steady stream of received data paused. "
+		"SHARED is what the connections interrupted at the same time share: link, path, host, peer.\n\nThe "
+		"start is exact to milliseconds, from the kernel's ages of the last ACK and data; the end lies "
+		"between two samples, and the field error is the accuracy of the length.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -25,7 +25,7 @@ struct table_row {
 
 static const struct field row_fields[] = {
 	FIELD(struct table_row, table, TEXT, "name of the table"),
-	FIELD(struct table_row, count, COUNT, "records in it now; unknown of tables that are read only when named"),
+	FIELD(struct table_row, count, COUNT, "records in it now; unknown for tables that are read on request only"),
 	FIELD(struct table_row, help, TEXT, "what a record is"),
 };
 static RECORD_TYPE(row_type, "table", struct table_row, row_fields, "a table of the snapshot");
@@ -96,7 +96,7 @@ static const char *const examples[] = {
 	"nest tables thread --where 'wait > 1s'",
 	"threads with a run-queue delay of more than 1 s",
 	"nest tables gap",
-	"what could not be seen, and why",
+	"gaps: what could not be read, and why",
 	NULL,
 };
 

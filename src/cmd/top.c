@@ -46,10 +46,10 @@ static const struct command top_command = {
 	.name = "top",
 	.summary = "live screen: findings, connections, programs, interfaces, tools",
 	.description =
-		"Pages are tables that can be sorted, filtered with the expressions of --where, and grouped as a tree. "
-		"Enter opens a row: what to look at next, figures over time, all fields. Backspace returns. A tool or "
-		"any other command runs inside the screen.\n\nWhere the diagnosis would cost more than 12 % of a CPU, "
-		"it works for some seconds and rests in between; the first line shows how often.",
+		"Pages are tables that can be sorted, filtered with the expressions of --where, and grouped as a "
+		"tree. Enter opens a row: links, figures over time, all fields. Backspace returns. A tool or any "
+		"other command runs inside the screen.\n\nWhere the diagnosis would cost more than 12 % of a CPU, it "
+		"runs for some seconds and pauses in between; the first line shows how often.",
 	.describe = top_keys_add_manual,
 	.examples = examples,
 	.options = options,

@@ -55,7 +55,7 @@ struct collector {
 static const struct field collector_fields[] = {
 	FIELD(struct collector_figures, requests, COUNT, "requests acknowledged"),
 	FIELD(struct collector_figures, rows, COUNT, "rows taken"),
-	FIELD(struct collector_figures, doubles, COUNT, "rows that had been taken before"),
+	FIELD(struct collector_figures, doubles, COUNT, "duplicate rows"),
 	FIELD(struct collector_figures, refused, COUNT, "rows refused for ever"),
 	FIELD(struct collector_figures, turned_away, COUNT,
 	      "requests to be repeated: agent over its limit, full spool"),

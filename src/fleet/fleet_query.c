@@ -14,7 +14,7 @@
 
 const struct option_spec fleet_option_table[] = {
 	OPTION(struct fleet_options, url, TEXT, "fleet", 0, "URL",
-	       "ask the fleet's ClickHouse instead of a file (http(s)://USER:PASS@HOST:8123/DATABASE)",
+	       "query the fleet's ClickHouse instead of a file (http(s)://USER:PASS@HOST:8123/DATABASE)",
 	       .file = FILE_SERVER),
 	OPTION(struct fleet_options, ca_file, TEXT, "fleet-ca", 0, "FILE",
 	       "trust the certificates in this file (PEM) instead of the system's", .file = FILE_READ),

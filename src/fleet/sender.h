@@ -17,7 +17,7 @@ struct sender_options {
 	const struct fleet_url *url; /* stays the caller's */
 	const char *ca_file;         /* or NULL */
 	const char *token;           /* for a collector, or NULL */
-	/* May be NULL. The server went away, came back, refused rows: a sentence for a person, once per change. */
+	/* May be NULL. The server is unreachable, recovered, refused rows: a sentence for a person, once per change. */
 	void (*report)(void *context, const char *text);
 	/* May be NULL. Everything in the spool was sent. */
 	void (*idle)(void *context);

@@ -16,7 +16,7 @@ static RECORD_TYPE(hardware_cpu_type, "hardware_cpu", struct hardware_cpu, cpu_f
 static const struct field irq_fields[] = {
 	FIELD(I, irq, ID, "number of the interrupt"),
 	FIELD(I, queue, TEXT, "what it serves, as in /proc/interrupts"),
-	FIELD(I, cpus, LIST, "CPUs that take it", .element = &hardware_cpu_type),
+	FIELD(I, cpus, LIST, "CPUs that handle it", .element = &hardware_cpu_type),
 	FIELD(I, count, COUNT, "interrupts since boot"),
 };
 #undef I

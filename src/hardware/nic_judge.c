@@ -84,7 +84,7 @@ static bool is_on_one_cpu(const struct nic *nic, struct buf *because)
 	}
 	if (busy < 2 || total < INTERRUPTS_MIN || cpu_list_count(&nic->host->online) < 2 || most < total / 20 * 19)
 		return false;
-	buf_add_format(because, "CPU %u takes ", busiest);
+	buf_add_format(because, "CPU %u handles ", busiest);
 	format_add_share(because, (double)most / (double)total);
 	buf_add_format(because, " of the interrupts of %u vectors, %u CPUs are online", busy,
 		       cpu_list_count(&nic->host->online));
@@ -115,8 +115,8 @@ static bool has_idle_channels(const struct nic *nic, struct buf *because)
 
 	if (now == UINT64_MAX || most == UINT64_MAX || now >= min_of(most, (uint64_t)cpus))
 		return false;
-	buf_add_format(because, "%" PRIu64 " of %" PRIu64 " queues are in use, %u CPUs could take packets", now, most,
-		       cpus);
+	buf_add_format(because, "%" PRIu64 " of %" PRIu64 " queues are in use, %u CPUs could receive packets", now,
+		       most, cpus);
 	return true;
 }
 
@@ -127,7 +127,7 @@ static bool has_one_queue(const struct nic *nic, struct buf *because)
 
 	if (nic->rx_queues != 1 || cpus < 2 || nic->rps_queues || !nic->is_physical || (most != UINT64_MAX && most > 1))
 		return false;
-	buf_add_format(because, "one receive queue, RPS off: one of %u CPUs takes all packets", cpus);
+	buf_add_format(because, "one receive queue, RPS off: one of %u CPUs receives all packets", cpus);
 	return true;
 }
 

@@ -17,8 +17,8 @@ _Static_assert(HTTP_PATH_MAX == sizeof(((struct sockaddr_un *)0)->sun_path), "pa
 
 const struct option_spec http_option_table[] = {
 	OPTION(struct http_options, listen, TEXT, "listen", 0, "ADDRESS:PORT|unix:PATH",
-	       "listen here (default: 127.0.0.1 and a free port); other addresses than loopback need TLS and "
-	       "--token-file"),
+	       "listen here (default: nest agent does not listen, others: 127.0.0.1, a free port); addresses other "
+	       "than loopback need TLS and --token-file"),
 	OPTION(struct http_options, tls_cert, TEXT, "tls-cert", 0, "FILE", "certificate chain in PEM format",
 	       .file = FILE_READ),
 	OPTION(struct http_options, tls_key, TEXT, "tls-key", 0, "FILE", "its private key in PEM format",
@@ -129,7 +129,7 @@ static bool is_stale(const struct sockaddr_un *at, struct why *why)
 	if (lstat(at->sun_path, &found) < 0)
 		return false;
 	if (!S_ISSOCK(found.st_mode)) {
-		(void)why_set(why, -EEXIST, "cannot listen at unix:%.108s: a file that is no socket is there",
+		(void)why_set(why, -EEXIST, "cannot listen at unix:%.108s: it exists and is not a socket",
 			      at->sun_path);
 		return false;
 	}

@@ -592,7 +592,7 @@ void http_answer(struct http_request *request, unsigned status, const char *type
 	if (body->over) {
 		buf_done(body);
 		http_refuse(request, MHD_HTTP_CONTENT_TOO_LARGE,
-			    "the answer is too large: ask for less with limit, show or where");
+			    "the response is too large: reduce it with limit, show or where");
 		return;
 	}
 	response = MHD_create_response_from_buffer(len, body->data ?: xzalloc(1), MHD_RESPMEM_MUST_FREE);

@@ -4,16 +4,16 @@
 
 static const struct enum_name kind_items[] = {
 	{OOPS_NONE, "unknown", "a report whose headline is missing"},
-	{OOPS_FAULT, "oops", "the kernel used an address or an instruction that the CPU refused"},
-	{OOPS_BUG, "bug", "a check of the kernel failed and the task was ended (BUG)"},
-	{OOPS_WARN, "warn", "a check of the kernel failed and the kernel went on (WARN)"},
+	{OOPS_FAULT, "oops", "the kernel accessed an invalid address or executed an invalid instruction"},
+	{OOPS_BUG, "bug", "a kernel check failed and the task was killed (BUG)"},
+	{OOPS_WARN, "warn", "a kernel check failed and the kernel continued (WARN)"},
 	{OOPS_LOCKUP, "lockup",
 	 "a CPU did not schedule (soft lockup) or take interrupts (hard lockup) for a long time"},
-	{OOPS_RCU_STALL, "rcu-stall", "a CPU or task held an RCU grace period back"},
+	{OOPS_RCU_STALL, "rcu-stall", "a CPU or task blocked an RCU grace period"},
 	{OOPS_HUNG_TASK, "hung-task", "a task slept uninterruptibly for a long time"},
-	{OOPS_NETDEV_WATCHDOG, "netdev-watchdog", "a transmit queue did not complete for the watchdog's time"},
+	{OOPS_NETDEV_WATCHDOG, "netdev-watchdog", "a transmit queue exceeded the watchdog timeout"},
 	{OOPS_TX_HANG, "tx-hang", "the driver found its transmit unit stopped"},
-	{OOPS_NETDEV_UNREGISTER, "netdev-unregister", "an interface cannot go: something still holds a reference"},
+	{OOPS_NETDEV_UNREGISTER, "netdev-unregister", "an interface cannot be unregistered: it still has references"},
 	{OOPS_PAGE_ALLOC, "page-alloc", "an allocation of pages failed"},
 	{OOPS_REFCOUNT, "refcount", "a reference count over- or underflowed"},
 	{OOPS_KASAN, "kasan", "invalid memory access found by KASAN"},
@@ -21,7 +21,7 @@ static const struct enum_name kind_items[] = {
 	{OOPS_KCSAN, "kcsan", "data race found by KCSAN"},
 	{OOPS_UBSAN, "ubsan", "undefined behaviour found by UBSAN"},
 	{OOPS_LOCKDEP, "lockdep", "wrong use of locks or RCU found by lockdep"},
-	{OOPS_IRQ, "irq-unhandled", "an interrupt that no handler took was disabled"},
+	{OOPS_IRQ, "irq-unhandled", "an unhandled interrupt was disabled"},
 	{OOPS_PANIC, "panic", "the kernel stopped"},
 };
 struct enum_names oops_kind_names = {.items = kind_items, .count = ARRAY_SIZE(kind_items)};
@@ -32,7 +32,7 @@ static const struct field frame_fields[] = {
 	FIELD(F, offset, ID, "offset in the function"),
 	FIELD(F, size, ID, "size of the function"),
 	FIELD(F, module, TEXT, "module; unknown: the kernel itself"),
-	FIELD(F, reliable, BOOL, "whether the unwinder is certain of it (no ? in the log)"),
+	FIELD(F, reliable, BOOL, "reliable according to the unwinder (no ? in the log)"),
 	FIELD(F, layer, TEXT, "layer of the network stack"),
 	FIELD(F, file, TEXT, "source file, with --debug"),
 	FIELD(F, line, ID, "source line", .zero_is_unknown = true),
@@ -105,7 +105,7 @@ static const struct field report_fields[] = {
 	FIELD(O, trace, LIST, "call trace, innermost first", .element = &oops_frame_type, .hidden = true),
 	FIELD(O, registers, LIST, "registers", .element = &oops_register_type, .hidden = true),
 	FIELD(O, code, LIST, "instructions around the fault", .element = &oops_instruction_type, .hidden = true),
-	FIELD(O, known, LIST, "findings recorded at that moment (-f)", .element = &oops_finding_type, .hidden = true),
+	FIELD(O, known, LIST, "findings recorded at that time (-f)", .element = &oops_finding_type, .hidden = true),
 	FIELD(O, signature, TEXT, "hash of kind, cause and functions: the same for the same failure"),
 };
 #undef O

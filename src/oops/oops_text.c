@@ -165,7 +165,7 @@ static void print_when(const struct oops *oops, uint32_t again, struct out *out)
 	print_row(out, "when", &text);
 	/* Whether it is the first, only the flags know: a log may start late. */
 	if (report->after || report->tainted)
-		print_text(out, "after", report->after ? report->after : "no earlier trouble, by the taint flags");
+		print_text(out, "after", report->after ? report->after : "no earlier report, by the taint flags");
 	print_text(out, "panic", report->panic);
 }
 

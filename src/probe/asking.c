@@ -70,7 +70,7 @@ static int walk(const struct state *state, struct snapshot *snapshot, struct why
 	return 0;
 }
 
-/* Walking all connections of the host takes 0.5 ms: only if one is idle, with its last data both ways in one tick. */
+/* Walking all connections of the host takes 0.5 ms: only if one is idle, having sent and received last in one tick. */
 static bool is_in_doubt(const struct snapshot *snapshot)
 {
 	snapshot_each(snapshot, socket_type, const struct socket_record, s) {

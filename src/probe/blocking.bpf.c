@@ -51,7 +51,7 @@ __u64 blocking_listening[1024];
 struct blocking_skip blocking_skips[BLOCKING_SKIPS];
 /* A bitmap of programs that poll, by the lower bits of their number: only these have questions. */
 __u64 blocking_polling[64];
-/* What found no room. */
+/* What did not fit. */
 __u64 blocking_lost;
 
 static __always_inline bool is_listening(__u16 port)

@@ -17,13 +17,13 @@
 #include "snapshot/socket/socket.h"
 
 static const struct enum_name what_items[] = {
-	{BLOCKING_OTHER, "other", "disk, lock, timer, pipe, child: nothing of the network"},
+	{BLOCKING_OTHER, "other", "disk, lock, timer, pipe, child: not the network"},
 	{BLOCKING_RECEIVE, "receive", "reading from a socket"},
 	{BLOCKING_MORE, "more", "polling a socket whose last data was received"},
 	{BLOCKING_SEND, "send", "writing to a socket"},
 	{BLOCKING_CONNECT, "connect", "connecting"},
 	{BLOCKING_ACCEPT, "accept", "accepting a connection"},
-	{BLOCKING_POLL, "poll", "polling, with no open question known"},
+	{BLOCKING_POLL, "poll", "polling, with no outstanding request known"},
 };
 static struct enum_names what_names = {.items = what_items, .count = ARRAY_SIZE(what_items)};
 
@@ -609,7 +609,7 @@ static void measure(struct state *state, struct snapshot *snapshot)
 	state->lost_before += lost;
 	lost += state->refused;
 	if (lost)
-		snapshot_gap(snapshot, "what some threads were blocked in", "%llu waits found no room",
+		snapshot_gap(snapshot, "what some threads were blocked in", "%llu waits exceeded the table",
 			     (unsigned long long)lost);
 }
 

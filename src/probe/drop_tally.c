@@ -13,7 +13,7 @@
 static const struct field drop_fields[] = {
 	FIELD(D, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(D, reason, TEXT, "kernel's drop reason; NOT_SPECIFIED if it gives none"),
-	FIELD(D, place, TEXT, "kernel function that dropped them, where the reason does not say why"),
+	FIELD(D, place, TEXT, "kernel function that dropped them, where the reason is not specific"),
 	FIELD(D, dev, TEXT, "interface"),
 	FIELD(D, dir, ENUM, "direction", .names = &packet_dir_names),
 	FIELD(D, proto, ENUM, "protocol", .names = &socket_proto_names, .zero_is_unknown = true),
@@ -31,7 +31,7 @@ static const struct field drop_fields[] = {
 	FIELD(D, last_ns, TIME, "last of them", .hidden = true),
 };
 #undef D
-RECORD_TYPE(drop_type, "drop", struct drop_record, drop_fields, "dropped packets by reason, place and flow");
+RECORD_TYPE(drop_type, "drop", struct drop_record, drop_fields, "dropped packets by reason, kernel function and flow");
 
 _Static_assert((int)DROP_RX == (int)PACKET_RX && (int)DROP_TX == (int)PACKET_TX, "the same in records and events");
 

@@ -19,16 +19,16 @@ static const struct field passing_fields[] = {
 	FIELD(P, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(P, ifindex, ID, "index of the outgoing interface", .zero_is_unknown = true, .hidden = true),
 	FIELD(P, dev, TEXT, "outgoing interface"),
-	FIELD(P, source, ADDR, "source address, as it left"),
+	FIELD(P, source, ADDR, "source address on egress"),
 	FIELD(P, sport, ID, "source port", .zero_is_unknown = true),
-	FIELD(P, target, ADDR, "destination address, as it left"),
+	FIELD(P, target, ADDR, "destination address on egress"),
 	FIELD(P, dport, ID, "destination port", .zero_is_unknown = true),
 	FIELD(P, packets, COUNT, "forwarded packets since the first sample"),
 	FIELD(P, segments, COUNT, "of these, with data"),
 	FIELD(P, bytes, BYTES, "data in these, retransmissions included"),
-	FIELD(P, repeats, COUNT, "retransmissions of data that passed before: lost behind this host"),
+	FIELD(P, repeats, COUNT, "retransmissions of data forwarded before: lost downstream of this host"),
 	FIELD(P, repeat_bytes, BYTES, "data in these"),
-	FIELD(P, fills, COUNT, "retransmissions of data that never passed: lost before this host"),
+	FIELD(P, fills, COUNT, "retransmissions of data not forwarded before: lost upstream of this host"),
 	FIELD(P, fill_bytes, BYTES, "data in these"),
 	FIELD(P, reordered, COUNT, "segments that arrived out of order, within 3 ms"),
 	FIELD(P, syns, COUNT, "connection attempts (SYN)"),
@@ -102,7 +102,7 @@ static void watch_rate(struct state *state, struct snapshot *snapshot, uint64_t 
 		return;
 	kernel_object_detach(state->object);
 	state->too_many = true;
-	snapshot_gap(snapshot, NULL, "more than %d packets per second pass", PACKETS_PER_SECOND);
+	snapshot_gap(snapshot, NULL, "more than %d packets per second are forwarded", PACKETS_PER_SECOND);
 }
 
 static bool add(struct snapshot *snapshot, const struct passing_key *key, const struct passing_figures *f,

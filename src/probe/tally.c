@@ -355,7 +355,7 @@ static void add_records(struct tally_state *state, struct snapshot *snapshot, co
 }
 
 /*
- * The kernel counts its losses from the beginning; what found no room among the rests is found again in each sample, as
+ * The kernel counts its losses from the beginning; what did not fit among the rests is found again in each sample, as
  * long as the maps are the same.
  */
 static uint64_t new_losses(struct tally_state *state)

@@ -98,7 +98,7 @@ static void load_errno_names(struct enum_names *names)
 		{513, "ERESTARTNOINTR", "interrupted by a signal; always restarted"},
 		{514, "ERESTARTNOHAND", "interrupted by a signal; restarted if it has no handler"},
 		{516, "ERESTART_RESTARTBLOCK", "interrupted by a signal; restarted with the remaining time"},
-		{517, "EPROBE_DEFER", "the driver asks to be tried later"},
+		{517, "EPROBE_DEFER", "the driver requests a retry"},
 		{524, "ENOTSUPP", "not supported by this kernel"},
 	};
 	static struct enum_name items[ERRNO_MAX + ARRAY_SIZE(again)];

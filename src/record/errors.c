@@ -14,8 +14,8 @@ static const struct glossary_entry entries[] = {
 	{"EBADF", "not an open file descriptor: it was closed, perhaps by another thread"},
 	{"ECONNABORTED", "the connection was reset before the application accepted it"},
 	{"ECONNREFUSED",
-	 "the peer answered the SYN with RST: nothing listens on that port, or a firewall rejects; for UDP an "
-	 "ICMP port unreachable came back"},
+	 "the peer answered the SYN with RST: nothing listens on that port, or a firewall rejects; for UDP an ICMP "
+	 "port unreachable was received"},
 	{"ECONNRESET",
 	 "the peer sent RST: its application closed with unread data, crashed, or a middlebox cut the connection"},
 	{"EDESTADDRREQ", "the socket is not connected and the call names no destination"},
@@ -35,7 +35,7 @@ static const struct glossary_entry entries[] = {
 	{"ENOBUFS", "no buffer space: the transmit queue of the interface is full, or memory is short"},
 	{"ENOENT", "no such file; for a UNIX socket: nothing at that path"},
 	{"ENOMEM", "not enough memory, or net.ipv4.tcp_mem is exhausted"},
-	{"ENOTCONN", "the socket is not connected, or the peer is gone already"},
+	{"ENOTCONN", "the socket is not connected, or the peer has closed already"},
 	{"ENOTSOCK", "the file descriptor is not a socket"},
 	{"EOPNOTSUPP", "the socket's type does not support the call"},
 	{"EPERM", "a firewall rule or a BPF program drops what the socket sends, or a capability is missing"},

@@ -34,7 +34,7 @@ const struct option_spec diagnosis_option_table[] = {
 	OPTION(struct diagnosis_options, engine, TEXT, "engine", 0, "NAME",
 	       "inference engine: rules (default), nest2011, flowdiagnoser"),
 	OPTION(struct diagnosis_options, passive, FLAG, "passive", 0, NULL,
-	       "send nothing: do not probe silent peers with keep-alives"),
+	       "do not send keep-alive segments to peers of silent connections"),
 	OPTION_GROUP(struct diagnosis_options, input, input_option_table),
 	OPTION(struct diagnosis_options, past, TEXT, "past", 0, "FILE",
 	       "use the last 2 minutes of this recording as baseline; none: no baseline. Default: that of a running "

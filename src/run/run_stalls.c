@@ -25,7 +25,7 @@ static const struct enum_name share_items[] = {
 	{STALL_PEER, "peer", "the peer closed its receive window"},
 	{STALL_PATH, "path", "other connections to the same host were interrupted, and none made progress"},
 	{STALL_HOST, "host", "connections to several hosts were interrupted, and none made progress"},
-	{STALL_LINK, "link", "the interface changed its state at that time"},
+	{STALL_LINK, "link", "the state of the interface changed at that time"},
 };
 static struct enum_names share_names = {share_items, ARRAY_SIZE(share_items), NULL};
 
@@ -33,9 +33,9 @@ static struct enum_names share_names = {share_items, ARRAY_SIZE(share_items), NU
 static const struct field stall_fields[] = {
 	FIELD(S, time_ns, TIME, "last progress before the interruption"),
 	FIELD(S, span_ns, DURATION, "length of the interruption"),
-	FIELD(S, error_ns, DURATION, "half of the time between two samples: the length may be off by this much"),
+	FIELD(S, error_ns, DURATION, "maximum error of the length: half of the sampling interval"),
 	FIELD(S, kind, ENUM, "what stopped", .names = &kind_names, .zero_is_unknown = true),
-	FIELD(S, shared, ENUM, "what the connections that stopped have in common; unknown when no other was in use",
+	FIELD(S, shared, ENUM, "what the interrupted connections share; unknown when no other was in use",
 	      .names = &share_names, .zero_is_unknown = true),
 	FIELD(S, pid, ID, "process ID", .zero_is_unknown = true),
 	FIELD(S, comm, TEXT, "process name"),
@@ -49,7 +49,7 @@ static const struct field stall_fields[] = {
 	FIELD(S, timeouts, COUNT, "retransmission timeouts"),
 	FIELD(S, retrans, COUNT, "segments retransmitted"),
 	FIELD(S, link_changes, COUNT, "state changes of the interface at that time (up, down, carrier)"),
-	FIELD(S, ongoing, BOOL, "not over when the run ended", .hidden = true),
+	FIELD(S, ongoing, BOOL, "still in progress when the run ended", .hidden = true),
 	FIELD(S, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(S, cookie, ID, "socket cookie", .hidden = true),
 };

@@ -62,7 +62,7 @@ void ask_start(struct http_request *request, const char *const *words, void (*an
 	int r;
 
 	if (serve->asks.count >= ASKS_MAX) {
-		http_refuse(request, 503, "too many commands at once: ask again in a second");
+		http_refuse(request, 503, "too many commands at once: retry in a second");
 		return;
 	}
 	ask = xzalloc(sizeof(*ask));

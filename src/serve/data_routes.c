@@ -341,7 +341,7 @@ static const struct http_param measure_params[] = {
 	{"names", HTTP_NAMES, "the measures; without it: a list of all"},
 	{"from", HTTP_NS, "from this time on (default: the last 10 minutes, or all of a recording)"},
 	{"to", HTTP_NS, "up to this time"},
-	{"step", HTTP_SPAN, "distance of two values; at most 2,000 are sent"},
+	{"step", HTTP_SPAN, "interval between two values; at most 2,000 are sent"},
 	SERVE_SCENE_PARAMS,
 	{},
 };

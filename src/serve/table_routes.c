@@ -656,7 +656,7 @@ static const struct http_route complete_route = {
 	.service = HTTP_SERVE,
 	.method = "GET",
 	.path = "/api/v1/complete",
-	.summary = "what may stand at a place of an expression, and what is wrong with it",
+	.summary = "completions of an expression at a position, and its error",
 	.params = complete_params,
 	.handle = complete,
 };

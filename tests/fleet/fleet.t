@@ -53,7 +53,7 @@ is "$(ask 'SELECT sum(missing) FROM (SELECT max(row) - uniqExact(row) AS missing
 like "$(cat "$work/agents.err")" '503' 'and agents were told so'
 stop collector-two TERM
 diag "$(tail -n 1 "$work/collect-two.err")"
-like "$(tail -n 1 "$work/collect-two.err")" '[1-9][0-9]* requests turned away' 'the collector counts what it refused'
+like "$(tail -n 1 "$work/collect-two.err")" '[1-9][0-9]* requests deferred' 'the collector counts what it refused'
 
 # Five hosts accuse one address, of six that talk to it; another host accuses three that nobody else does.
 insert() {

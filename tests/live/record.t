@@ -130,7 +130,7 @@ is "$(sql "$room/stall.nest" "SELECT sum(id < begin - 2500) AS before,
 # A full disk, which is gone with the mount namespace.
 wait "$disk_pid"
 is "$?" 5 'a full disk ends the recording'
-like "$(cat "$room/disk.err")" 'no space left; the recording up to now is kept' 'with a clear message'
+like "$(cat "$room/disk.err")" 'no space left; the recording so far is kept' 'with a clear message'
 is "$(sql "$room/r.nest" 'SELECT count(*) > 0 AS n FROM sample')" '{"n":1}' 'and what is there can be read'
 
 # SQL, in nest and in the shell.

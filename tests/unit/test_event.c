@@ -134,6 +134,33 @@ TEST(every_tool_is_declared_well)
 	}
 }
 
+static int place_of(const struct output_column *columns, const char *field)
+{
+	for (int i = 0; columns && columns[i].field; i++)
+		if (strcmp(columns[i].field, field) == 0)
+			return i;
+	return -1;
+}
+
+TEST(sent_bytes_stand_before_received_ones)
+{
+	unsigned with_both = 0;
+	size_t count;
+	_cleanup_free_ const struct tool **tools = tool_list(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		int tx = place_of(tools[i]->columns, "tx_bytes"), rx = place_of(tools[i]->columns, "rx_bytes");
+
+		unit_note("%s", tools[i]->name);
+		CHECK(tx < 0 || rx < 0 || tx < rx);
+		if (tools[i]->sums[0] && tools[i]->sums[1])
+			CHECK_EQ_TEXT(tools[i]->sums[0], "tx_bytes");
+		with_both += (tx >= 0 && rx >= 0) || tools[i]->sums[1];
+	}
+	/* tcplife, solife, udplife, tcptop, udptop. */
+	CHECK(with_both >= 5);
+}
+
 static bool is_interval(const struct option_spec *spec, void *context)
 {
 	*(bool *)context |= option_is_positional(spec) && strcmp(spec->arg, "INTERVAL") == 0;

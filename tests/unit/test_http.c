@@ -121,7 +121,7 @@ TEST(unix_sockets_replace_dead_ones_only)
 	REQUIRE(fd >= 0);
 	close(fd);
 	CHECK(http_listen_open(&listen, &why) < 0);
-	CHECK(strstr(why.text, "no socket"));
+	CHECK(strstr(why.text, "not a socket"));
 	CHECK(stat(listen.path, &found) == 0 && S_ISREG(found.st_mode));
 	unlink(listen.path);
 	rmdir(dir);

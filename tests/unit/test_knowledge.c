@@ -342,7 +342,7 @@ TEST(a_wrong_cause_is_refused_with_place_and_reason)
 	static const struct refusal cases[] = {
 		{"summary:", "sumary:", "site.rules:5: ", "'sumary' is not known here; did you mean summary?"},
 		{"advice:", "because:", "site.rules:7: ", "'because' is not known here"},
-		{"severity: low", "severity: low\nlayer: path", "site.rules:5: ", "'layer' stands twice"},
+		{"severity: low", "severity: low\nlayer: path", "site.rules:5: ", "'layer' is given twice"},
 		{"layer: peer\n", "", "site.rules:1: ", "cause slow-lift has no 'layer'"},
 		{"accuses: peer\n", "", "site.rules:1: ", "has no 'accuses'"},
 		{"severity: low\n", "", "site.rules:1: ", "has no 'severity'"},
@@ -360,7 +360,7 @@ TEST(a_wrong_cause_is_refused_with_place_and_reason)
 		 "site.rules:8: ", "there is no command"},
 		{"advice: Take the stairs.", "advice: Take {the stairs.", "site.rules:7: ", "a { is never closed"},
 		{"{raddr}'\n", "{raddr'\n", "site.rules:8: ", "a { is never closed"},
-		{"layer: peer\n", "layer peer\n", "site.rules:2: ", "'key: value' should stand here"},
+		{"layer: peer\n", "layer peer\n", "site.rules:2: ", "expected 'key: value'"},
 	};
 
 	check_refusals(cases, ARRAY_SIZE(cases));
@@ -371,14 +371,14 @@ TEST(a_wrong_rule_is_refused_with_place_and_reason)
 	static const struct refusal cases[] = {
 		{"family:", "familiy:", "site.rules:15: ", "'familiy' is not known here; did you mean family?"},
 		{"family: lift", "next: nest tcpwin", "site.rules:15: ", "'next' is not known here"},
-		{"family: lift", "family: lift\nfamily: lift", "site.rules:16: ", "'family' stands twice"},
+		{"family: lift", "family: lift\nfamily: lift", "site.rules:16: ", "'family' is given twice"},
 		{"about: conn\n", "", "site.rules:10: ", "rule lift-stands has no 'about'"},
 		{"when: mss > 100B\n", "", "site.rules:10: ", "has no 'when'"},
 		{"suggests: slow-lift\n", "", "site.rules:10: ", "has no 'suggests'"},
 		{"certainty: 0.5\n", "", "site.rules:10: ", "has no 'certainty'"},
 		{"family: lift\n", "", "site.rules:10: ", "has no 'family'"},
 		{"because: {raddr} stands at {mss}\n", "", "site.rules:10: ", "has no 'because'"},
-		{"about: conn", "about: lift", "site.rules:11: ", "nothing is measured about 'lift'"},
+		{"about: conn", "about: lift", "site.rules:11: ", "there are no measures of 'lift'"},
 		{"suggests: slow-lift", "suggests: slow-lfit",
 		 "site.rules:13: ", "there is no cause 'slow-lfit'; did you mean slow-lift?"},
 		{"suggests: slow-lift", "suggests: dns-dead", "site.rules:13: ", "there is no cause 'dns-dead'"},
@@ -422,13 +422,14 @@ TEST(wrong_paragraphs_are_refused)
 		{"cause slow-lift\n", "cause\n", "site.rules:1: ", "a paragraph begins with"},
 		{"cause slow-lift\n", "causes slow-lift\n", "site.rules:1: ", "a paragraph begins with"},
 		{"advice: Take", "\nadvice: Take", "site.rules:1: ", "cause slow-lift has no 'advice'"},
-		{"cause slow-lift\n", "cause Slow-lift\n", "site.rules:1: ", "small letters, digits and dashes"},
-		{"cause slow-lift\n", "cause slow_lift\n", "site.rules:1: ", "small letters, digits and dashes"},
-		{"cause slow-lift\n", "cause slow lift\n", "site.rules:1: ", "small letters, digits and dashes"},
-		{"cause slow-lift\n", "cause slow-l\xc3\xaft\n", "site.rules:1: ", "small letters, digits and dashes"},
-		{"cause slow-lift\n", "cause " SIXTY "g\n", "site.rules:1: ", "small letters, digits and dashes"},
-		{"rule lift-stands\n", "rule lift.stands\n", "site.rules:10: ", "small letters, digits and dashes"},
-		{"\n\nrule", "\n\n" CAUSE_TEXT "\nrule", "site.rules:10: ", "cause slow-lift is there already"},
+		{"cause slow-lift\n", "cause Slow-lift\n", "site.rules:1: ", "lowercase letters, digits and dashes"},
+		{"cause slow-lift\n", "cause slow_lift\n", "site.rules:1: ", "lowercase letters, digits and dashes"},
+		{"cause slow-lift\n", "cause slow lift\n", "site.rules:1: ", "lowercase letters, digits and dashes"},
+		{"cause slow-lift\n", "cause slow-l\xc3\xaft\n",
+		 "site.rules:1: ", "lowercase letters, digits and dashes"},
+		{"cause slow-lift\n", "cause " SIXTY "g\n", "site.rules:1: ", "lowercase letters, digits and dashes"},
+		{"rule lift-stands\n", "rule lift.stands\n", "site.rules:10: ", "lowercase letters, digits and dashes"},
+		{"\n\nrule", "\n\n" CAUSE_TEXT "\nrule", "site.rules:10: ", "cause slow-lift exists already"},
 	};
 	_cleanup_(knowledge_freep) struct knowledge *knowledge = empty();
 	_cleanup_free_ char *longest = xasprintf("%s\nrule " SIXTY "\n%s", CAUSE_TEXT, strchr(RULE_TEXT, '\n') + 1);
@@ -445,9 +446,9 @@ TEST(a_name_is_given_once)
 
 	CHECK_OK(add(knowledge, GOOD_TEXT, &why));
 	CHECK_ERR(knowledge_add_text(knowledge, "second.rules", CAUSE_TEXT, &why), -EINVAL);
-	CHECK_EQ_TEXT(why.text, "second.rules:1: cause slow-lift is there already");
+	CHECK_EQ_TEXT(why.text, "second.rules:1: cause slow-lift exists already");
 	CHECK_ERR(knowledge_add_text(knowledge, "second.rules", "\n" RULE_TEXT, &why), -EINVAL);
-	CHECK_EQ_TEXT(why.text, "second.rules:2: rule lift-stands is there already");
+	CHECK_EQ_TEXT(why.text, "second.rules:2: rule lift-stands exists already");
 	CHECK_EQ_UINT(knowledge->causes.count, 1);
 	CHECK_EQ_UINT(knowledge->rules.count, 1);
 }

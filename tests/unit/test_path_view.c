@@ -309,6 +309,31 @@ TEST(shares_of_a_tail_add_up_whatever_the_journeys)
 	}
 }
 
+TEST(a_stage_that_is_quicker_in_the_tail_has_no_share)
+{
+	struct summary summary;
+	struct stage_rows rows;
+	struct tail_verdict verdict;
+
+	REQUIRE(summary_init(&summary, NULL, NULL) == 0);
+	for (int i = 0; i < 200; i++) {
+		struct journey journey = journey_make(PACKET_RX);
+
+		journey_add(&journey, PATH_IP, i % 100 == 50 ? 1000 : 30000, 0, PATH_SOFT);
+		journey_add(&journey, PATH_SCHED, i % 100 == 50 ? 5000000 : 4000, 0, PATH_PROCESS);
+		summary_add(&summary, &journey);
+	}
+	REQUIRE(summary.groups.count == 1);
+	REQUIRE(tail_judge(&summary.groups.items[0]->tail, &verdict));
+	CHECK(verdict.shares[PATH_IP] < 0);
+	summary_rows(summary.groups.items[0], &(struct stage_look){.utf8 = true}, &rows);
+	vec_each(&rows.rows, row)
+		if (row->stage == PATH_IP || row->stage == PATH_SCHED)
+			CHECK_NEAR(row->tail_share, row->stage == PATH_SCHED ? 1 : 0, 0);
+	stage_rows_done(&rows);
+	summary_done(&summary);
+}
+
 TEST(where_there_is_no_tail_none_is_named)
 {
 	struct tail tail = {};

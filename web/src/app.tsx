@@ -27,7 +27,7 @@ const VIEWS: { name: string; title: string; view: ComponentType }[] = [
 const KEYS: [string, string][] = [
   ['1 to 5', 'the views, from left to right'], ['/', 'filter'], ['?', 'this list'],
   ['Esc', 'close, leave a field'],
-  ['↑ ↓ PgUp PgDn Home End', 'move in a table'], ['Enter', 'open a row, take a completion'],
+  ['↑ ↓ PgUp PgDn Home End', 'move in a table'], ['Enter', 'open a row, accept a completion'],
   ['Tab', 'complete in the filter'], ['p', 'pause a table'], ['c', 'choose columns'],
   ['← →', 'move the span (Time)'], ['+ - 0', 'zoom in, out, whole time (Time)'],
   ['t', 'light, dark, as the system'],
@@ -37,7 +37,7 @@ function Help({ close }: { close: () => void }) {
   return (
     <Drawer title="Keys" close={close}>
       <dl class="facts">{KEYS.map(([key, what]) => <><dt><kbd>{key}</kbd></dt><dd>{what}</dd></>)}</dl>
-      <p>The address of the page holds the view: a link shows what you see.</p>
+      <p>The address holds view, filter and time: a link opens the same view.</p>
       <p>Filters are expressions over the fields of a table, the same as <code>--where</code>:{' '}
         <code>rport == 443 and srtt &gt; 10ms</code>, <code>comm ~ "nginx*"</code>.</p>
     </Drawer>
@@ -58,7 +58,7 @@ function Header({ world, help }: { world: World; help: () => void }) {
       <a class="brand" href="#/now">nest</a>
       <span class="host" title={`nest ${about.version}`}>{recording ? recording.host : about.host}</span>
       {sources.length > 1
-        ? <select aria-label="What to look at" value={recording ? String(recording.id) : 'live'}
+        ? <select aria-label="Live host or recording" value={recording ? String(recording.id) : 'live'}
           onChange={(event) => choose(event.currentTarget.value)}>
           {sources.map((source) => <option key={source.id} value={source.id}>{source.name}</option>)}
         </select>

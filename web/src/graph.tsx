@@ -195,7 +195,7 @@ export function Graph({ diagnosis, chosen, choose }:
   }, [culprit]);
   const width = Math.max(1, size.width ?? 1), height = Math.max(1, size.height ?? 1);
   if (built.nodes.length === 0)
-    return <p class="quiet">No program of this host holds a socket that carries traffic.</p>;
+    return <p class="quiet">No program of this host has a socket with traffic.</p>;
   return (
     <figure class="graph">
       <div class="graph-scroll" ref={scroller} tabIndex={0} role="region"

@@ -163,7 +163,7 @@ function RowDrawer({ table, row, where, close, narrow }: {
     .filter(Boolean).join(' ') || table.name;
   return (
     <Drawer title={title} close={close}>
-      {gone && <p class="banner info">This row is no longer there; its last values are shown.</p>}
+      {gone && <p class="banner info">This row no longer exists; its last values are shown.</p>}
       <p class="links">
         {pid ? <a class="button" href={linkTo('tables', 'connections', { where: `pid == ${pid}` }, route)}>
           Connections of pid {String(pid)}</a> : null}

@@ -243,7 +243,7 @@ export function Time() {
           <h2>A {timeOfDay(a.from, 1)} to {timeOfDay(a.to, 1)}, B {timeOfDay(b.from, 1)} to {timeOfDay(b.to, 1)}</h2>
           <CompareSpans a={a} b={b} />
         </section>)}
-      {findings.reading && <p class="banner info" role="status">The recording is being read: more appears here.</p>}
+      {findings.reading && <p class="banner info" role="status">Reading the recording; more findings may follow.</p>}
       <section class="card">
         <h2>Findings</h2>
         {findings.error ? <Failed error={findings.error} retry={findings.reload} />

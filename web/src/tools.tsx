@@ -270,7 +270,7 @@ export function Tools() {
               </a>
             </li>))}
         </ul>
-        {shown.length === 0 && <p class="quiet">Nothing is called that.</p>}
+        {shown.length === 0 && <p class="quiet">No tool or event matches.</p>}
       </nav>
       {item ? <Runner key={nameOf(item)} item={item} fields={fieldsOf(item, events.data.rows)} />
         : <Empty title={route.part ? `No tool or event ${route.part}` : 'Choose a tool or an event'}>

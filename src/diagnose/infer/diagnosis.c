@@ -42,9 +42,9 @@ static RECORD_TYPE(spent_type, "spent", struct spent_record, spent_fields,
 		   "where an application spent its time, from a function trace");
 
 static const struct field finding_fields[] = {
-	FIELD(struct finding_record, cause, TEXT, "what is wrong (nest explain CAUSE)"),
-	FIELD(struct finding_record, layer, TEXT, "layer of the module to blame"),
-	FIELD(struct finding_record, module, TEXT, "module to blame"),
+	FIELD(struct finding_record, cause, TEXT, "cause (nest explain CAUSE)"),
+	FIELD(struct finding_record, layer, TEXT, "layer of the culprit"),
+	FIELD(struct finding_record, module, TEXT, "culprit: module at fault"),
 	FIELD(struct finding_record, certainty, RATIO, "certainty, up to 1"),
 	FIELD(struct finding_record, severity, ENUM, "severity", .names = &severity_names),
 	FIELD(struct finding_record, affects, LIST, "modules affected by it", .element = &text_type),
@@ -59,9 +59,9 @@ static const struct field finding_fields[] = {
 	FIELD(struct finding_record, ambiguous_with, LIST, "causes that explain the same", .element = &text_type),
 	FIELD(struct finding_record, would_change, LIST, "evidence that would change the verdict",
 	      .element = &text_type),
-	FIELD(struct finding_record, over, BOOL, "over: not seen in the last second of the run"),
+	FIELD(struct finding_record, over, BOOL, "ended: absent in the last second of the run"),
 };
-RECORD_TYPE(finding_type, "finding", struct finding_record, finding_fields, "a module to blame, with the evidence");
+RECORD_TYPE(finding_type, "finding", struct finding_record, finding_fields, "a culprit with its cause and evidence");
 
 static const struct field module_fields[] = {
 	FIELD(struct module_record, id, TEXT, "identity, the same from window to window"),
@@ -75,7 +75,7 @@ static const struct field module_fields[] = {
 RECORD_TYPE(module_type, "module", struct module_record, module_fields, "a producer or consumer of traffic");
 
 static const struct field diagnosis_fields[] = {
-	FIELD(struct diagnosis_record, schema, TEXT, "form of this object"),
+	FIELD(struct diagnosis_record, schema, TEXT, "schema of this object"),
 	FIELD(struct diagnosis_record, host, TEXT, "host name"),
 	FIELD(struct diagnosis_record, netns, ID, "network namespace (inode number)"),
 	FIELD(struct diagnosis_record, netns_name, TEXT, "its name below /run/netns"),
@@ -91,7 +91,7 @@ static const struct field diagnosis_fields[] = {
 	FIELD(struct diagnosis_record, ends, LIST, "connections recorded at both ends, and what was lost between them",
 	      .element = &far_end_measures_type),
 	FIELD(struct diagnosis_record, time, LIST, "where the time of each program goes", .element = &time_type),
-	FIELD(struct diagnosis_record, not_seen, LIST, "what could not be looked at", .element = &unseen_type),
+	FIELD(struct diagnosis_record, not_seen, LIST, "what could not be observed", .element = &unseen_type),
 };
 RECORD_TYPE(diagnosis_type, "diagnosis", struct diagnosis_record, diagnosis_fields,
 	    "diagnosis of a window: modules and findings");

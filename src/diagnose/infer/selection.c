@@ -62,7 +62,7 @@ void selection_apply(struct graph *graph, const struct selection *selection)
 		if (!is_chosen(selection, *module))
 			continue;
 		show_related(*module);
-		/* Who waits for a program of this host is held up by that one. */
+		/* Who waits for a program of this host depends on that one. */
 		if ((*module)->other_end)
 			show_related((*module)->other_end);
 	}

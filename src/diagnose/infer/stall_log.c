@@ -4,20 +4,20 @@
 #include "diagnose/infer/stall_log.h"
 
 static const struct enum_name event_items[] = {
-	{STALL_LOG_BEGIN, "begin", "a stall has begun"},
+	{STALL_LOG_BEGIN, "begin", "a stall has started"},
 	{STALL_LOG_CHANGE, "change", "same blocked connections, another culprit"},
-	{STALL_LOG_END, "end", "it is over"},
+	{STALL_LOG_END, "end", "the stall has ended"},
 };
 static struct enum_names event_names = {.items = event_items, .count = ARRAY_SIZE(event_items)};
 
 static const struct field stall_log_fields[] = {
 	FIELD(struct stall_log_record, time_ns, TIME, "when"),
 	FIELD(struct stall_log_record, event, ENUM, "begin, change or end", .names = &event_names),
-	FIELD(struct stall_log_record, cause, TEXT, "what is wrong"),
-	FIELD(struct stall_log_record, module, TEXT, "module to blame"),
+	FIELD(struct stall_log_record, cause, TEXT, "cause (nest explain CAUSE)"),
+	FIELD(struct stall_log_record, module, TEXT, "culprit: module at fault"),
 	FIELD(struct stall_log_record, certainty, RATIO, "certainty; of an end, its maximum"),
 	FIELD(struct stall_log_record, span_ns, DURATION, "of a change and an end: how long the stall has lasted"),
-	FIELD(struct stall_log_record, was, TEXT, "of a change: the cause that was named before", .hidden = true),
+	FIELD(struct stall_log_record, was, TEXT, "of a change: the previous cause", .hidden = true),
 	FIELD(struct stall_log_record, because, TEXT, "the reason in one sentence; of an end, the last one"),
 	FIELD(struct stall_log_record, netns, ID, "network namespace (inode number)", .hidden = true),
 	FIELD(struct stall_log_record, netns_name, TEXT, "its name below /run/netns", .hidden = true),

@@ -36,7 +36,7 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_span_ns, DURATION, "from the first to the last of them"),
 	FIELD(D, drop_firewall, COUNT, "of these, by a firewall rule or policy"),
 	FIELD(D, drop_reject, COUNT, "by a firewall rule that also answers: reject"),
-	FIELD(D, drop_conntrack, COUNT, "by a firewall while conntrack dropped as many for lack of room"),
+	FIELD(D, drop_conntrack, COUNT, "by a firewall while the full conntrack table dropped as many"),
 	FIELD(D, drop_invalid, COUNT, "by a firewall while conntrack marked as many invalid"),
 	FIELD(D, drop_tc, COUNT, "by a tc filter or a BPF program"),
 	FIELD(D, drop_qdisc, COUNT, "by a qdisc"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Listeners and their accept queues; UDP sockets, their receive buffers and what was dropped for lack of room. */
+/* Listeners and their accept queues; UDP sockets, their receive buffers and drops. */
 #include <math.h>
 
 #include "diagnose/graph/window.h"

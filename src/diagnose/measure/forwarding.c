@@ -21,24 +21,23 @@
 
 #define F struct forwarding_measures
 static const struct field forwarding_fields[] = {
-	FIELD(F, pass_packets, COUNT,
-	      "packets of it that passed, both directions, in this window and the three before"),
-	FIELD(F, pass_segments, COUNT, "segments with data that passed, this direction"),
-	FIELD(F, lost_behind, COUNT, "retransmissions of data that passed before, less the packets dropped here"),
-	FIELD(F, lost_behind_share, RATIO, "their share of the data that passed", .unit = "%"),
-	FIELD(F, lost_before, COUNT, "retransmissions of data that never passed, less the packets dropped here"),
-	FIELD(F, lost_before_share, RATIO, "their share of the data that passed", .unit = "%"),
+	FIELD(F, pass_packets, COUNT, "forwarded packets, both directions, in this window and the three before"),
+	FIELD(F, pass_segments, COUNT, "forwarded data segments, this direction"),
+	FIELD(F, lost_behind, COUNT, "retransmissions of data forwarded before, less packets dropped by this host"),
+	FIELD(F, lost_behind_share, RATIO, "their share of the forwarded data", .unit = "%"),
+	FIELD(F, lost_before, COUNT, "retransmissions of data not forwarded before, less packets dropped by this host"),
+	FIELD(F, lost_before_share, RATIO, "their share of the forwarded data", .unit = "%"),
 	FIELD(F, tried_flows, COUNT,
-	      "connections to its destination port whose SYN passed twice or more, with nothing passing back"),
-	FIELD(F, silent_repeats, COUNT, "retransmissions of it, with no new data and nothing passing back"),
+	      "connections to its destination port with retransmitted SYNs and no packet in the other direction"),
+	FIELD(F, silent_repeats, COUNT, "retransmissions of it, with no new data and no packet in the other direction"),
 	FIELD(F, icmp_dropped, COUNT, "ICMP messages to its source that the firewall of this host dropped"),
-	FIELD(F, out_dev, TEXT, "interface that it leaves by, where this is known"),
+	FIELD(F, out_dev, TEXT, "outgoing interface, if known"),
 	FIELD(F, out_up, BOOL, "that interface is up"),
 	FIELD(F, out_carrier, BOOL, "that interface has a carrier"),
 };
 #undef F
 RECORD_TYPE(forwarding_measures_type, "measure.forwarding", struct forwarding_measures, forwarding_fields,
-	    "what passes of a forwarded flow, and where to");
+	    "packets, retransmissions and outgoing interface of a forwarded flow");
 
 #define TCP    6
 #define ICMP   1

@@ -101,7 +101,7 @@ struct gap_company {
 	uint64_t path, others;
 };
 
-/* Streams that paused must have done so in the same moment, and not all be of one service. */
+/* Streams that paused must have done so at the same time, and not all be of one service. */
 struct gap_company gap_company_of(const struct gap_conn *conn, const struct gap *gap, const struct gap_entry *entries,
 				  size_t count);
 

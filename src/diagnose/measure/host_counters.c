@@ -15,8 +15,8 @@
 
 static const struct field host_fields[] = {
 	FIELD(H, host_no_routes, COUNT, "packets for which there was no route"),
-	FIELD(H, host_listen_overflows, COUNT, "handshakes that met a full accept queue"),
-	FIELD(H, host_syn_queue_full, COUNT, "SYNs that met a full SYN queue"),
+	FIELD(H, host_listen_overflows, COUNT, "handshakes that found a full accept queue"),
+	FIELD(H, host_syn_queue_full, COUNT, "SYNs that found a full SYN queue"),
 	FIELD(H, host_syncookies, COUNT, "SYN cookies sent because the SYN queue was full"),
 	FIELD(H, host_attempt_fails, COUNT, "connection attempts that failed"),
 	FIELD(H, host_resets_in, COUNT, "established connections that were reset"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Interruptions: a connection had data in flight and nothing came back, then it resumed. One alone may be its own bad
+ * Interruptions: a connection had data in flight and received nothing, then it resumed. One alone may be its own bad
  * luck; those that hit all connections of a path at the same moments, while none of them moved, are the path's. This
  * needs no past: it works in the first seconds of a look that begins long after the trouble did.
  */
@@ -23,11 +23,11 @@ static const struct field interruption_fields[] = {
 	      "interruptions that ended in the last 3 s: data in flight, a retransmission timeout, nothing received"),
 	FIELD(M, gap_ns, DURATION, "longest of these, at least"),
 	FIELD(M, gap_timeouts, COUNT, "retransmission timeouts in the longest"),
-	FIELD(M, gap_open_ns, DURATION, "age of one that goes on; 0: none"),
+	FIELD(M, gap_open_ns, DURATION, "age of one in progress; 0: none"),
 	FIELD(M, gap_conns, COUNT, "other connections to this host interrupted at the same time"),
 	FIELD(M, gap_others, COUNT, "connections to other hosts interrupted at the same time"),
 	FIELD(M, gap_path_quiet_ns, DURATION,
-	      "longest time within one of them, or one that goes on, without progress of any connection to this host"),
+	      "longest time within one of them, or one in progress, without progress of any connection to this host"),
 	FIELD(M, gap_host_quiet_ns, DURATION, "the same of any connection"),
 	FIELD(M, gap_link_changes, COUNT, "carrier changes of the outgoing interface during these"),
 	FIELD(M, gap_retrans, COUNT, "segments retransmitted in these"),
@@ -39,7 +39,7 @@ static const struct field interruption_fields[] = {
 	FIELD(M, hush_count, COUNT, "pauses of a steady stream of received data that ended in the last 3 s"),
 	FIELD(M, hush_ns, DURATION, "longest of these, at least"),
 	FIELD(M, hush_conns, COUNT,
-	      "other connections that paused or were interrupted in the same moment; to the same host: of other ports"),
+	      "other connections that paused or were interrupted at the same time; to the same host: of other ports"),
 	FIELD(M, hush_quiet_ns, DURATION, "longest time within one of them without progress of any connection"),
 };
 #undef M

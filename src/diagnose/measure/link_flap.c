@@ -18,11 +18,11 @@
 static const struct field link_flap_fields[] = {
 	FIELD(L, dev, TEXT, "interface"),
 	FIELD(L, flap_changes, COUNT, "carrier changes in this window and the three before"),
-	FIELD(L, flap_packets, COUNT, "packets that it received meanwhile"),
+	FIELD(L, flap_packets, COUNT, "packets received in the same windows"),
 };
 #undef L
 RECORD_TYPE(link_flap_measures_type, "measure.link_flap", struct link_flap_measures, link_flap_fields,
-	    "an interface whose carrier comes and goes");
+	    "an interface whose carrier flaps");
 
 #define KEEP 4 /* windows, the present one included */
 

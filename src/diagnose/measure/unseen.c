@@ -7,11 +7,11 @@
 #include "diagnose/measure/time_use.h"
 
 static const struct field unseen_fields[] = {
-	FIELD(struct unseen_record, what, TEXT, "what was not looked at"),
+	FIELD(struct unseen_record, what, TEXT, "what was not observed"),
 	FIELD(struct unseen_record, why, TEXT, "the reason"),
 	FIELD(struct unseen_record, lost, TEXT, "what is not known for it"),
 };
-RECORD_TYPE(unseen_type, "unseen", struct unseen_record, unseen_fields, "what could not be looked at");
+RECORD_TYPE(unseen_type, "unseen", struct unseen_record, unseen_fields, "what could not be observed");
 
 #define UNSEEN_MAX 100
 

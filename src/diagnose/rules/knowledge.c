@@ -222,7 +222,7 @@ static int check_keys(const struct reader *reader, const char *const *keys)
 		if (!known)
 			return fail_key(reader, line, keys);
 		if (find_line(reader->paragraph, line->key) != line && strcmp(line->key, "next") != 0)
-			return fail(reader, line->number, "'%s' stands twice", line->key);
+			return fail(reader, line->number, "'%s' is given twice", line->key);
 	}
 	return 0;
 }
@@ -340,7 +340,7 @@ static int add_cause(const struct reader *reader)
 	int r;
 
 	if (knowledge_find_cause(reader->knowledge, reader->paragraph->name))
-		return fail(reader, reader->paragraph->number, "cause %s is there already", reader->paragraph->name);
+		return fail(reader, reader->paragraph->number, "cause %s exists already", reader->paragraph->name);
 	cause = xzalloc(sizeof(*cause));
 	cause->name = xstrdup(reader->paragraph->name);
 	cause->origin = xasprintf("%s:%u", reader->file, reader->paragraph->number);
@@ -448,7 +448,7 @@ static int read_rule(const struct reader *reader, struct rule *rule)
 	if (module_kind_find(about, &kind) == 0)
 		rule->about = module_scope_find(kind);
 	if (!rule->about)
-		return fail(reader, find_line(reader->paragraph, "about")->number, "nothing is measured about '%.40s'",
+		return fail(reader, find_line(reader->paragraph, "about")->number, "there are no measures of '%.40s'",
 			    about);
 	shape = module_scope_shape(rule->about);
 	rule->when_text = xstrdup(when);
@@ -466,7 +466,7 @@ static int add_rule(const struct reader *reader)
 	int r;
 
 	if (knowledge_find_rule(reader->knowledge, reader->paragraph->name))
-		return fail(reader, reader->paragraph->number, "rule %s is there already", reader->paragraph->name);
+		return fail(reader, reader->paragraph->number, "rule %s exists already", reader->paragraph->name);
 	rule = xzalloc(sizeof(*rule));
 	rule->name = xstrdup(reader->paragraph->name);
 	rule->origin = xasprintf("%s:%u", reader->file, reader->paragraph->number);
@@ -514,7 +514,7 @@ static int begin_paragraph(struct reader *reader, struct paragraph *p, const cha
 	    (strncmp(line, "rule ", 5) != 0 && strncmp(line, "cause ", 6) != 0 && strncmp(line, "page ", 5) != 0))
 		return fail(reader, number, "a paragraph begins with 'cause NAME', 'rule NAME' or 'page NAME'");
 	if (!is_name(line + kind_len + 1, n - kind_len - 1))
-		return fail(reader, number, "a name is made of small letters, digits and dashes");
+		return fail(reader, number, "a name consists of lowercase letters, digits and dashes");
 	p->kind = xstrndup(line, kind_len);
 	p->name = xstrndup(line + kind_len + 1, n - kind_len - 1);
 	p->number = number;
@@ -557,7 +557,7 @@ static int read_line(struct reader *reader, struct paragraph *p, const char *lin
 		return 0;
 	}
 	if (!colon)
-		return fail(reader, number, "'key: value' should stand here");
+		return fail(reader, number, "expected 'key: value'");
 	last = vec_add(&p->lines);
 	last->key = xstrndup(line, (size_t)(colon - line));
 	colon += 1 + strspn(colon + 1, " \t");

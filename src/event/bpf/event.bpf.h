@@ -82,7 +82,7 @@ struct {
 	__type(value, __u8);
 } event_tree SEC(".maps") __weak;
 
-/* Processes and cgroups that could not be followed for lack of room. */
+/* Processes and cgroups that could not be followed: the map was full. */
 __u64 event_unfollowed __weak;
 
 /* Followed cgroups (cgroup_tree.bpf.c), by id. Sockets may outlive the cgroup of their owner. */

@@ -54,7 +54,7 @@ void availability_try(struct availability *availability)
 	r = available_cache_save(&availability->plan->refusals);
 	/* Then the next quick answer is a guess again. */
 	if (r < 0)
-		log_debug("what was found out is not kept: %s", strerror(-r));
+		log_debug("cannot cache the result: %s", strerror(-r));
 }
 
 void availability_done(struct availability *availability)

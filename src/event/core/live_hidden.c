@@ -14,7 +14,7 @@ void live_hidden_begin(struct live *live)
 	struct why why = {};
 
 	if (first_process_open(&live->first, &why) < 0)
-		log_debug("cannot tell whether BPF programs run while pid 1 is on the CPU: %s", why.text);
+		log_debug("cannot determine whether BPF programs run while pid 1 is on the CPU: %s", why.text);
 }
 
 static void on_look(void *context, uint64_t expirations _unused_)

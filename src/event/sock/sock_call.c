@@ -13,7 +13,7 @@ static struct enum_names call_names = {.items = call_items, .count = ARRAY_SIZE(
 static const struct field call_fields[] = {
 	FIELD(C, call, ENUM, "system call", .names = &call_names, .zero_is_unknown = true),
 	FIELD(C, fd, ID, "file descriptor of the socket, or of the new one"),
-	FIELD(C, args, TEXT, "arguments; ... stands for data", .made = true),
+	FIELD(C, args, TEXT, "arguments; ... replaces data", .made = true),
 	FIELD(C, result, ID, "return value; -1 on error"),
 	FIELD(C, error, ENUM, "error, if the call failed", .names = &errno_names, .zero_is_unknown = true),
 	FIELD(C, bytes, BYTES, "bytes sent or received", .hidden = true),

@@ -77,7 +77,7 @@ static uint64_t whole_bytes(int fd, uint64_t size)
 	return best;
 }
 
-/* --- a mended copy of a directory --- */
+/* --- a repaired copy of a directory --- */
 
 /* A stream file of a directory. */
 struct stream {

@@ -539,7 +539,7 @@ static int read_once(const struct ctf_directories *directories, const struct ctf
 	return r < 0 ? r : ended;
 }
 
-/* The library may reject a trace because it is truncated. Reports the first failure unless mending helps. */
+/* The library may reject a trace because it is truncated. Reports the first failure unless the repair helps. */
 static int read_again(struct ctf_directories *directories, struct trace_writer *writer, struct import_result *result,
 		      struct why *why)
 {

@@ -69,7 +69,7 @@ static void check_cpu_controller(struct feature_context *context, const char *mo
 	else
 		check_result(check, context->mounts_error < 0 ? CHECK_UNKNOWN : CHECK_MISSING,
 			     "no cpu controller is mounted");
-	check_advise(check, "cannot tell a throttled process (CPU quota) from a slow one",
+	check_advise(check, "a throttled process (CPU quota) cannot be distinguished from a slow one",
 		     "mount the cpu controller, or run outside the container");
 }
 

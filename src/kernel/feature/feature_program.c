@@ -56,7 +56,7 @@ static const struct program_note notes[] = {
 	{PROBE_ITER_TASK_FILE, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL",
 	 "nest finds socket owners in /proc instead, about 7 times slower"},
 	{PROBE_ITER_SK_STORAGE, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL",
-	 "per-socket data comes only with events, not as a list"},
+	 "per-socket data is known only from events, not as a list"},
 	{PROBE_SOCKOPS, "programs", CAPS_NET, "CONFIG_CGROUP_BPF",
 	 "no per-cgroup TCP callbacks (RTT, retransmissions)"},
 	{PROBE_CGROUP_SKB, "programs", CAPS_NET, "CONFIG_CGROUP_BPF", "no packets per cgroup"},

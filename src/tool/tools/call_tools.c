@@ -52,7 +52,7 @@ static const struct tool netcalls_tool = {
 	.summary = "network system calls with arguments, result and latency",
 	.description = "The calls of strace -e trace=network, reported when they return: a blocked call is not shown "
 		       "yet. Data is shown by its length only. read and write on sockets are not included; socketio "
-		       "counts them also.",
+		       "also counts them.",
 	.examples = netcalls_examples,
 	.events = {"sock.call"},
 	.columns = netcalls_columns,

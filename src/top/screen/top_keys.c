@@ -263,7 +263,7 @@ static void freeze(struct screen *screen, uint32_t key _unused_)
 		return;
 	}
 	screen->frozen = !screen->frozen;
-	screen_say(screen, screen->frozen ? "frozen: data is still collected; p goes on" : "going on");
+	screen_say(screen, screen->frozen ? "frozen: data is still collected; p continues" : "continued");
 }
 
 /* --- beyond the screen --- */

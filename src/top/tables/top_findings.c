@@ -106,7 +106,7 @@ static void links(const struct record *record, struct top_links *links)
 static const struct top_table findings_table = {
 	.name = "findings",
 	.key = 'f',
-	.help = "what holds up traffic: findings with certainty and age, active ones first",
+	.help = "findings with certainty and age, active ones first",
 	.command = "watch",
 	.types = types,
 	.shape = {2, {&finding_span_type, &finding_type}},

@@ -93,7 +93,7 @@ static void link_links(const struct record *record, struct top_links *links)
 
 	top_links_add(links, "queues", "its queues", "dev == \"%.16s\"", link->dev);
 	top_links_add(links, NULL, "driver, rings and offloads", "links -e -i '%.16s'", link->dev);
-	top_links_add(links, NULL, "what holds up its traffic", "diagnose -i '%.16s'", link->dev);
+	top_links_add(links, NULL, "diagnosis of its traffic", "diagnose -i '%.16s'", link->dev);
 }
 
 static const struct top_column link_columns[] = {
