@@ -24,6 +24,9 @@ static inline struct bpf_insn insn(unsigned code, unsigned to, unsigned from, in
 #define ADD(to, value)                 insn(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, (int)(value))
 #define CALCULATE(op, to, from)        insn(BPF_ALU64 | (op) | BPF_X, to, from, 0, 0)
 #define CALCULATE_BY(op, to, value)    insn(BPF_ALU64 | (op) | BPF_K, to, 0, 0, (int)(value))
+/* On 32 bits: the upper half becomes zero. */
+#define CALCULATE32(op, to, from)      insn(BPF_ALU | (op) | BPF_X, to, from, 0, 0)
+#define CALCULATE32_BY(op, to, value)  insn(BPF_ALU | (op) | BPF_K, to, 0, 0, (int)(value))
 #define SKIP(count)                    insn(BPF_JMP | BPF_JA, 0, 0, count, 0)
 #define SKIP_IF(test, a, b, count)     insn(BPF_JMP | (test) | BPF_X, a, b, count, 0)
 #define SKIP_IF_BY(test, a, by, count) insn(BPF_JMP | (test) | BPF_K, a, 0, count, (int)(by))

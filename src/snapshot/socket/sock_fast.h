@@ -20,6 +20,7 @@ struct sock_fast_request {
 	uint32_t states;              /* requested */
 	size_t expected;
 	bool with_tcp;
+	struct sock_sieve *sieve; /* with_tcp; NULL: all connections */
 	uint32_t rest; /* out: states that the caller must still dump */
 };
 
