@@ -36,11 +36,11 @@ static void add_create(struct buf *sql, const struct store_table *table)
 	buf_add_text(sql, ")");
 }
 
-static void add_insert(struct buf *sql, const struct store_table *table)
+static void add_insert(struct buf *sql, const struct store_table *table, const char *verb)
 {
 	size_t count = table->columns.count + (table->is_states ? STATE_COLUMNS : 0);
 
-	buf_add_text(sql, "INSERT INTO ");
+	buf_add_format(sql, "%s INTO ", verb);
 	sql_add_name(sql, table->name);
 	buf_add_text(sql, " VALUES (");
 	for (size_t i = 0; i < count; i++)
@@ -116,10 +116,37 @@ static int create(struct store_table *table, bool *ret_reused)
 	if (r == 0 && !*ret_reused)
 		r = store_run(store, buf_text(&sql));
 	buf_clear(&sql);
-	add_insert(&sql, table);
+	add_insert(&sql, table, "INSERT");
 	if (r == 0)
 		r = store_prepare(store, buf_text(&sql), &table->insert);
 	return r;
+}
+
+static void add_key(struct buf *sql, const struct store_table *table, unsigned columns)
+{
+	buf_add_format(sql, "CREATE UNIQUE INDEX IF NOT EXISTS \"%s_key\" ON ", table->name);
+	sql_add_name(sql, table->name);
+	for (unsigned i = 0; i < columns; i++) {
+		buf_add_text(sql, i ? ", " : " (");
+		sql_add_name(sql, table->columns.items[i].ref.field->name);
+	}
+	buf_add_char(sql, ')');
+}
+
+int store_table_identify(struct store_table *table, unsigned columns)
+{
+	_cleanup_buf_ struct buf sql = BUF_INIT(SQL_MAX);
+	int r = store_begin(table->store);
+
+	add_key(&sql, table, columns);
+	if (r == 0)
+		r = store_run(table->store, buf_text(&sql));
+	if (r < 0)
+		return r;
+	buf_clear(&sql);
+	add_insert(&sql, table, "INSERT OR REPLACE");
+	sqlite3_finalize(take_ptr(table->insert));
+	return store_prepare(table->store, buf_text(&sql), &table->insert);
 }
 
 int store_table_make(struct store *store, const char *name, const struct shape *shape, bool states,
