@@ -40,7 +40,7 @@ static inline struct bpf_insn insn(unsigned code, unsigned to, unsigned from, in
 
 /* A program under construction (program.h loads it). */
 struct insns {
-	struct bpf_insn items[768];
+	struct bpf_insn items[1024];
 	size_t count;
 	size_t step;     /* start of the step */
 	size_t repeated; /* the instruction that refers to it */

@@ -702,6 +702,14 @@ static void find_other_ends(const struct exchange *exchanges, size_t count)
 	map_done(&all);
 }
 
+/* Idle, and it is not its turn to be answered. */
+static bool is_quiet(const struct module *conn, const struct exchange_measures *m)
+{
+	bool waits = m->serves ? m->owed_share > 0 : m->reply_wait_share > 0 || m->unreplied_ns != UINT64_MAX;
+
+	return conn->activity == ACTIVITY_IDLE && !waits && m->unread_ns == 0;
+}
+
 /* Only a keep-alive probe shows that nothing will come; its owner was judged before. */
 static void wait_in_vain(struct module *conn)
 {
@@ -736,6 +744,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		(*module)->measures.exchange = m;
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
 			wait_in_vain(*module);
+		(*module)->quiet = is_quiet(*module, m);
 		vec_push(&exchanges, ((struct exchange){*module, m}));
 	}
 	count_for_apps(exchanges.items, exchanges.count);

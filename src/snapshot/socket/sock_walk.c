@@ -12,6 +12,9 @@
 /* Ranges closer than this are copied as one. */
 #define GAP_MAX  24
 #define STEP_MAX (1 << 20)
+/* Empty buckets that one step passes over, in groups. */
+#define GROUP          4
+#define GROUPS_AT_ONCE 16
 /* NEW_SYN_RECV: a request socket, not a full one. */
 #define REQUEST 12
 
@@ -193,20 +196,60 @@ static void put_main(struct insns *code, const struct sock_walk *walk, int map)
 	insns_repeat(code, STEP_MAX);
 }
 
-/* Next bucket or end. Checks by the nulls value that the chain ended in its own bucket. */
+/* Jumps to one place that is not there yet. */
+struct jumps {
+	size_t items[3 * GROUPS_AT_ONCE];
+	size_t count;
+};
+
+static void jump(struct insns *code, struct jumps *jumps)
+{
+	jumps->items[jumps->count++] = insns_jump(code);
+}
+
+static void land(struct insns *code, const struct jumps *jumps)
+{
+	for (size_t i = 0; i < jumps->count; i++)
+		insns_land(code, jumps->items[i]);
+}
+
+/*
+ * Next bucket with a connection, or end. Checks by the nulls value that the chain ended in its own bucket. Most buckets
+ * are empty, and a step is a call: several of them are passed over in one.
+ */
 static void put_next_bucket(struct insns *code)
 {
+	struct jumps single = {}, ends = {};
+
 	PUT(code, LOAD(BPF_DW, R1, R6, AREA(at)), SKIP_IF_NULL(R1, 8));
 	PUT(code, CALCULATE_BY(BPF_RSH, R7, 1), LOAD(BPF_DW, R2, R6, AREA(first)), CALCULATE(BPF_ADD, R2, R1),
 	    ADD(R2, -1), SKIP_IF(BPF_JEQ, R7, R2, 3));
 	PUT(code, LOAD(BPF_DW, R2, R6, AREA(strayed)), ADD(R2, 1), STORE(BPF_DW, R6, AREA(strayed), R2));
-	PUT(code, LOAD(BPF_DW, R2, R6, AREA(buckets)), SKIP_IF(BPF_JGE, R1, R2, 9),
-	    SKIP_IF_BY(BPF_JGE, R1, WALK_BUCKETS, 8));
+	PUT(code, LOAD(BPF_DW, R3, R6, AREA(buckets)));
+	for (unsigned i = 0; i < GROUPS_AT_ONCE; i++) {
+		PUT(code, COPY(R4, R1), ADD(R4, GROUP), SKIP_IF(BPF_JGT, R4, R3, 0));
+		jump(code, &single);
+		PUT(code, SKIP_IF_BY(BPF_JGT, R1, WALK_BUCKETS - GROUP, 0));
+		jump(code, &single);
+		PUT(code, COPY(R5, R1), CALCULATE_BY(BPF_LSH, R5, 3), CALCULATE(BPF_ADD, R5, R6),
+		    LOAD(BPF_DW, R2, R5, AREA(heads)));
+		/* The end of a chain is odd, so all are empty if all are odd. */
+		for (int k = 1; k < GROUP; k++)
+			PUT(code, LOAD(BPF_DW, R0, R5, AREA(heads) + 8 * k), CALCULATE(BPF_AND, R2, R0));
+		PUT(code, CALCULATE_BY(BPF_AND, R2, 1), SKIP_IF_BY(BPF_JEQ, R2, 0, 0));
+		jump(code, &single);
+		PUT(code, COPY(R1, R4));
+	}
+	land(code, &single);
+	PUT(code, SKIP_IF(BPF_JGE, R1, R3, 0));
+	jump(code, &ends);
+	PUT(code, SKIP_IF_BY(BPF_JGE, R1, WALK_BUCKETS, 0));
+	jump(code, &ends);
 	PUT(code, COPY(R2, R1), CALCULATE_BY(BPF_LSH, R2, 3), CALCULATE(BPF_ADD, R2, R6),
-	    LOAD(BPF_DW, R2, R2, AREA(heads)), STORE(BPF_DW, R6, AREA(node), R2), ADD(R1, 1),
-	    STORE(BPF_DW, R6, AREA(at), R1), SKIP(2));
+	    LOAD(BPF_DW, R2, R2, AREA(heads)), ADD(R1, 1), STORE(BPF_DW, R6, AREA(node), R2),
+	    STORE(BPF_DW, R6, AREA(at), R1), SET(R0, 0), RETURN);
+	land(code, &ends);
 	PUT(code, SET(R0, 1), RETURN);
-	PUT(code, SET(R0, 0), RETURN);
 }
 
 /* Copies a range of the connection at R7, or at R8 on kernels without the cast. */
@@ -232,23 +275,6 @@ static void put_cast(struct insns *code, const struct plan *plan)
 	if (plan->questions[CAST].answer != LAYOUT_NONE)
 		PUT(code, COPY(R1, R8), SET(R2, plan->questions[ARRAY].answer),
 		    CALL_KERNEL(plan->questions[CAST].answer), COPY(R7, R0));
-}
-
-/* Jumps to one place that is not there yet. */
-struct jumps {
-	size_t items[8];
-	size_t count;
-};
-
-static void jump(struct insns *code, struct jumps *jumps)
-{
-	jumps->items[jumps->count++] = insns_jump(code);
-}
-
-static void land(struct insns *code, const struct jumps *jumps)
-{
-	for (size_t i = 0; i < jumps->count; i++)
-		insns_land(code, jumps->items[i]);
 }
 
 /* TO = the time since then, in ticks. */
