@@ -39,9 +39,9 @@ void agent_usual_learn(struct agent_usual *usual, const struct graph *graph, con
 		usual_learn(&usual->usual, graph);
 }
 
-static int keep(void *context, const struct usual_record *record)
+static int keep(void *context, const struct usual_record *record, int64_t *row)
 {
-	return store_add(context, &RECORD_OF(record));
+	return store_put(context, &RECORD_OF(record), row);
 }
 
 int agent_usual_keep(struct agent_usual *usual, struct store *store, bool at_once)
@@ -54,8 +54,9 @@ int agent_usual_keep(struct agent_usual *usual, struct store *store, bool at_onc
 	if (!first && !at_once && now_ns - usual->kept_ns < usual->pause_ns)
 		return 0;
 	r = store_table_open(store, usual_type.name, &SHAPE_OF(&usual_type), &table);
+	/* What was there has been loaded, and is written again. */
 	if (r == 0 && first)
-		r = store_table_identify(table, USUAL_KEYS);
+		r = store_table_clear(table);
 	if (r == 0)
 		r = usual_each_changed(&usual->usual, keep, table);
 	if (r == 0)

@@ -36,11 +36,11 @@ static void add_create(struct buf *sql, const struct store_table *table)
 	buf_add_text(sql, ")");
 }
 
-static void add_insert(struct buf *sql, const struct store_table *table, const char *verb)
+static void add_insert(struct buf *sql, const struct store_table *table)
 {
 	size_t count = table->columns.count + (table->is_states ? STATE_COLUMNS : 0);
 
-	buf_add_format(sql, "%s INTO ", verb);
+	buf_add_text(sql, "INSERT INTO ");
 	sql_add_name(sql, table->name);
 	buf_add_text(sql, " VALUES (");
 	for (size_t i = 0; i < count; i++)
@@ -116,37 +116,63 @@ static int create(struct store_table *table, bool *ret_reused)
 	if (r == 0 && !*ret_reused)
 		r = store_run(store, buf_text(&sql));
 	buf_clear(&sql);
-	add_insert(&sql, table, "INSERT");
+	add_insert(&sql, table);
 	if (r == 0)
 		r = store_prepare(store, buf_text(&sql), &table->insert);
 	return r;
 }
 
-static void add_key(struct buf *sql, const struct store_table *table, unsigned columns)
-{
-	buf_add_format(sql, "CREATE UNIQUE INDEX IF NOT EXISTS \"%s_key\" ON ", table->name);
-	sql_add_name(sql, table->name);
-	for (unsigned i = 0; i < columns; i++) {
-		buf_add_text(sql, i ? ", " : " (");
-		sql_add_name(sql, table->columns.items[i].ref.field->name);
-	}
-	buf_add_char(sql, ')');
-}
-
-int store_table_identify(struct store_table *table, unsigned columns)
+static int prepare_replace(struct store_table *table)
 {
 	_cleanup_buf_ struct buf sql = BUF_INIT(SQL_MAX);
-	int r = store_begin(table->store);
 
-	add_key(&sql, table, columns);
+	if (table->replace)
+		return 0;
+	buf_add_text(&sql, "REPLACE INTO ");
+	sql_add_name(&sql, table->name);
+	buf_add_text(&sql, " (rowid");
+	vec_each(&table->columns, column) {
+		_cleanup_free_ char *name = column_name(table, column->ref.field);
+
+		buf_add_text(&sql, ", ");
+		sql_add_name(&sql, name);
+	}
+	buf_add_text(&sql, ") VALUES (?");
+	for (size_t i = 0; i < table->columns.count; i++)
+		buf_add_text(&sql, ", ?");
+	buf_add_char(&sql, ')');
+	return store_prepare(table->store, buf_text(&sql), &table->replace);
+}
+
+int store_put(struct store_table *table, const struct record *record, int64_t *row)
+{
+	struct store *store = table->store;
+	int r = store_begin(store);
+
 	if (r == 0)
-		r = store_run(table->store, buf_text(&sql));
+		r = prepare_replace(table);
+	if (r == 0)
+		r = store_bind(table, table->replace, record, 2);
 	if (r < 0)
 		return r;
-	buf_clear(&sql);
-	add_insert(&sql, table, "INSERT OR REPLACE");
-	sqlite3_finalize(take_ptr(table->insert));
-	return store_prepare(table->store, buf_text(&sql), &table->insert);
+	if (*row)
+		(void)sqlite3_bind_int64(table->replace, 1, *row);
+	else
+		(void)sqlite3_bind_null(table->replace, 1);
+	r = store_step(store, table->replace);
+	if (r == 0)
+		*row = sqlite3_last_insert_rowid(store->db);
+	return r;
+}
+
+int store_table_clear(struct store_table *table)
+{
+	_cleanup_buf_ struct buf sql = BUF_INIT(4096);
+	int r = store_begin(table->store);
+
+	buf_add_text(&sql, "DELETE FROM ");
+	sql_add_name(&sql, table->name);
+	return r == 0 ? store_run(table->store, buf_text(&sql)) : r;
 }
 
 int store_table_make(struct store *store, const char *name, const struct shape *shape, bool states,

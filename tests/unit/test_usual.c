@@ -111,11 +111,12 @@ struct copies {
 	unsigned count;
 };
 
-static int copy(void *context, const struct usual_record *record)
+static int copy(void *context, const struct usual_record *record, int64_t *row)
 {
 	struct copies *copies = context;
 
 	copies->count++;
+	CHECK_EQ_INT(*row, 0);
 	usual_load(&copies->to, record);
 	return 0;
 }

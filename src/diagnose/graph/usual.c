@@ -56,6 +56,7 @@ RECORD_TYPE(usual_type, "usual", struct usual_record, usual_fields,
 struct usual_sketch {
 	uint64_t begin_ns, end_ns;
 	uint32_t changed; /* hours, as bits */
+	int64_t rows[USUAL_HOURS];
 	uint32_t counts[USUAL_HOURS][BUCKETS];
 };
 
@@ -249,8 +250,8 @@ static void write_sketch(const uint32_t counts[BUCKETS], struct buf *text)
 			buf_add_format(text, "%s%u:%u", text->len ? " " : "", i, counts[i]);
 }
 
-static int hand_out(const struct usual_key *key, const struct usual_sketch *sketch, unsigned hour, struct buf *text,
-		    int (*fn)(void *context, const struct usual_record *record), void *context)
+static int hand_out(const struct usual_key *key, struct usual_sketch *sketch, unsigned hour, struct buf *text,
+		    usual_keep_fn *fn, void *context)
 {
 	struct usual_answer answer = answer_of(sketch->counts[hour]);
 	struct usual_record record = {
@@ -268,10 +269,10 @@ static int hand_out(const struct usual_key *key, const struct usual_sketch *sket
 	memcpy(record.name, key->name, sizeof(record.name));
 	write_sketch(sketch->counts[hour], text);
 	record.sketch = buf_text(text);
-	return fn(context, &record);
+	return fn(context, &record, &sketch->rows[hour]);
 }
 
-int usual_each_changed(struct usual *usual, int (*fn)(void *context, const struct usual_record *record), void *context)
+int usual_each_changed(struct usual *usual, usual_keep_fn *fn, void *context)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
 	const void *key;

@@ -44,9 +44,6 @@ struct usual_record {
 };
 
 extern const struct record_type usual_type;
-/* The first fields of a record identify it. */
-#define USUAL_KEYS 5
-
 /* What is known about a figure at an hour. */
 struct usual_answer {
 	uint64_t count; /* of observations: of this hour, of it and those around it, or of the whole day */
@@ -65,7 +62,11 @@ bool usual_get(const struct usual *usual, const struct usual_key *key, unsigned 
 void usual_keep_netns(struct usual *usual, uint32_t netns);
 /* Seconds of a namespace that were learned from. */
 uint64_t usual_seconds(const struct usual *usual, uint32_t netns);
-/* Calls back with each hour that has changed since the last time; 0 or the first error. */
-int usual_each_changed(struct usual *usual, int (*fn)(void *context, const struct usual_record *record), void *context);
+/*
+ * Calls back with each hour that has changed since the last time, or since it was loaded; 0 or the first error. *row is
+ * 0 at first and stays what the callback makes it: the number of the row that the hour is kept in.
+ */
+typedef int usual_keep_fn(void *context, const struct usual_record *record, int64_t *row);
+int usual_each_changed(struct usual *usual, usual_keep_fn *fn, void *context);
 /* An hour that was kept; one that does not make sense is ignored. */
 void usual_load(struct usual *usual, const struct usual_record *record);
