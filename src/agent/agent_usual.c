@@ -19,8 +19,7 @@ void agent_usual_load(struct agent_usual *usual, const char *file)
 	struct stat own;
 	struct why why = {};
 
-	if (recording_open(file, &recording, &why) < 0 ||
-	    past_load_usual(recording, &usual->usual, &why) < 0)
+	if (recording_open(file, &recording, &why) < 0 || past_load_usual(recording, &usual->usual, &why) < 0)
 		return;
 	host_record_fill(&here);
 	if (strcmp(here.host, recording_host(recording)->host) != 0) {

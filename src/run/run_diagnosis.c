@@ -242,8 +242,7 @@ static int take_past(struct run_diagnosis *diagnosis)
 		r = past_load_usual(past.recording, diagnosis->usual, &run->why);
 		if (r == 0)
 			r = replay_past(diagnosis, &past, &run->why);
-	}
-	else if (r == 0 && file)
+	} else if (r == 0 && file)
 		log_warn("%s has no sample of the last 2 minutes: nothing to compare with", file);
 	past_close(&past);
 	return r < 0 ? -EIO : 0;

@@ -87,7 +87,7 @@ struct run_diagnosis {
 	unsigned samples; /* of a window */
 	struct window_count count;
 	bool has_past;
-	bool coarse; /* the open window is of one sample */
+	bool coarse;          /* the open window is of one sample */
 	uint64_t deadline_ns; /* live: the end of the run, in time since boot; 0: none */
 	uint64_t window_ns;
 	unsigned windows_wanted;

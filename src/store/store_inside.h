@@ -21,7 +21,7 @@ struct store_table {
 	VEC(struct column) columns;
 	sqlite3_stmt *insert;
 	sqlite3_stmt *replace; /* of a row by its number; NULL: not used so far */
-	int time_column; /* number of the column time_ns, or -1 */
+	int time_column;       /* number of the column time_ns, or -1 */
 };
 
 /* The clock was set. */

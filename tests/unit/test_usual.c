@@ -150,7 +150,8 @@ TEST(what_is_kept_is_what_was_learned)
 
 TEST(records_that_make_no_sense_are_ignored)
 {
-	static const char *const sketches[] = {"", "1", "1:", ":1", "64:1", "1:0", "1:99999", "1:1 ", "1:1  2:1", "a:b"};
+	static const char *const sketches[] = {"",    "1",       "1:",   ":1",       "64:1",
+					       "1:0", "1:99999", "1:1 ", "1:1  2:1", "a:b"};
 	struct usual_record record = {.netns = 1, .of = USUAL_SERVICE, .figure = USUAL_ANSWER, .name = "a"};
 	struct usual usual;
 

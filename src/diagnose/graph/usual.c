@@ -29,7 +29,7 @@ static const struct enum_name of_items[] = {
 static struct enum_names of_names = {.items = of_items, .count = ARRAY_SIZE(of_items)};
 
 static const struct enum_name figure_items[] = {
-	{USUAL_RTT, "rtt", "round-trip time in nanoseconds"},
+	{USUAL_RTT, "rtt", "RTT in nanoseconds"},
 	{USUAL_ANSWER, "answer", "time from request to answer in nanoseconds"},
 	{USUAL_RATE, "rate", "bytes per second, both directions"},
 };
@@ -304,7 +304,8 @@ static bool read_sketch(const char *text, uint32_t counts[BUCKETS])
 		if (!colon)
 			return false;
 		*colon = '\0';
-		if (parse_decimal(word, 0, BUCKETS - 1, &bucket) < 0 || parse_decimal(colon + 1, 1, COUNT_MAX, &count) < 0)
+		if (parse_decimal(word, 0, BUCKETS - 1, &bucket) < 0 ||
+		    parse_decimal(colon + 1, 1, COUNT_MAX, &count) < 0)
 			return false;
 		counts[bucket] = (uint32_t)count;
 	}

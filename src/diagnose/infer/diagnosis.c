@@ -85,7 +85,8 @@ static const struct field diagnosis_fields[] = {
 	FIELD(struct diagnosis_record, findings, LIST, "strongest first", .element = &finding_type),
 	FIELD(struct diagnosis_record, healthy, BOOL, "nothing reached the reporting threshold"),
 	FIELD(struct diagnosis_record, lost, COUNT, "records lost"),
-	FIELD(struct diagnosis_record, baseline_s, ID, "seconds of the past that were known, from a running agent or recording; 0: none"),
+	FIELD(struct diagnosis_record, baseline_s, ID,
+	      "seconds of the past that were known, from a running agent or recording; 0: none"),
 	FIELD(struct diagnosis_record, seen_from, LIST, "hosts whose recordings were read, where both ends were known",
 	      .element = &text_type),
 	FIELD(struct diagnosis_record, ends, LIST, "connections recorded at both ends, and what was lost between them",
@@ -292,8 +293,8 @@ static bool is_confirmed(const struct hypothesis *h, void *context)
 
 	if (!trace || !is_asked_about(h))
 		return false;
-	return hypothesis_is_fact(h) || (certainty_before(trace) >= INFER_THRESHOLD &&
-					 (trace->was_confirmed || !d->graph->coarse));
+	return hypothesis_is_fact(h) ||
+	       (certainty_before(trace) >= INFER_THRESHOLD && (trace->was_confirmed || !d->graph->coarse));
 }
 
 /* A run has three windows, so two pairs of them: the first two may agree, or the last two. */

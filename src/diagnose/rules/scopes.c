@@ -26,7 +26,8 @@ static const struct module_scope conn_scope = {
 	.kind = MODULE_CONN,
 	.parts = {MODULE_PART(conn), MODULE_PART(use), MODULE_PART(app), MODULE_PART(path), MODULE_PART(egress),
 		  MODULE_PART(host), MODULE_PART(stall), MODULE_PART(exchange), MODULE_PART(dropped),
-		  MODULE_PART(interruption), MODULE_PART(retransmission), MODULE_PART(spell), MODULE_PART(usual), MODULE_PART(far_end)}};
+		  MODULE_PART(interruption), MODULE_PART(retransmission), MODULE_PART(spell), MODULE_PART(usual),
+		  MODULE_PART(far_end)}};
 MODULE_SCOPE(conn_scope);
 
 static const struct module_scope udp_scope = {

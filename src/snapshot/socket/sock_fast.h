@@ -21,7 +21,7 @@ struct sock_fast_request {
 	size_t expected;
 	bool with_tcp;
 	struct sock_sieve *sieve; /* with_tcp; NULL: all connections */
-	uint32_t rest; /* out: states that the caller must still dump */
+	uint32_t rest;            /* out: states that the caller must still dump */
 };
 
 /*

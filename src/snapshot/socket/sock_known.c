@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "snapshot/core/scan.h"
 
-
 /* Names in the first line, values in the second: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens .. */
 uint64_t sock_known_parse_opens(const char *text)
 {

@@ -24,9 +24,9 @@ struct range {
 	bool sieved;       /* holds a field that the sieve looks at */
 };
 
-static const enum walk_field sieved[] = {WALK_RETRANSMITS, WALK_CA_STATE, WALK_LRCVTIME,   WALK_RCV_NXT,
-					 WALK_COPIED_SEQ,  WALK_WRITE_SEQ, WALK_SND_UNA, WALK_LSNDTIME,
-					 WALK_RCV_TSTAMP};
+static const enum walk_field sieved[] = {WALK_RETRANSMITS, WALK_CA_STATE,   WALK_LRCVTIME,
+					 WALK_RCV_NXT,     WALK_COPIED_SEQ, WALK_WRITE_SEQ,
+					 WALK_SND_UNA,     WALK_LSNDTIME,   WALK_RCV_TSTAMP};
 
 /* The kfunc that casts a number to a pointer, and a struct that is an array of 64-bit words (Linux 6.2 and later). */
 enum { CAST = WALK_FIELD_COUNT + WALK_PLACE_COUNT, ARRAY, QUESTIONS };
@@ -303,8 +303,8 @@ static void put_class(struct insns *code, const struct sock_walk *walk, enum wal
 	PUT(code, LOAD(BPF_DW, R1, R6, count), ADD(R1, 1), STORE(BPF_DW, R6, count, R1));
 	/* The kernel's hash counts ports up: multiplied, its upper bits are spread. */
 	PUT(code, LOAD(BPF_W, R1, R9, walk->fields[WALK_HASH].at), CALCULATE32_BY(BPF_MUL, R1, 0x9e3779b1),
-	    CALCULATE_BY(BPF_RSH, R1, WALK_HASH_SHIFT),
-	    LOAD(BPF_DW, R2, R6, mask), CALCULATE(BPF_AND, R1, R2), SKIP_IF_BY(BPF_JNE, R1, 0, 0));
+	    CALCULATE_BY(BPF_RSH, R1, WALK_HASH_SHIFT), LOAD(BPF_DW, R2, R6, mask), CALCULATE(BPF_AND, R1, R2),
+	    SKIP_IF_BY(BPF_JNE, R1, 0, 0));
 	jump(code, dropped);
 }
 

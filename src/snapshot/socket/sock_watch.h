@@ -14,7 +14,8 @@
 
 /*
  * A sample that follows a limited number of connections (snapshot_request.followed_max). One that waits has data
- * unacknowledged or unread for this long, a timeout, or recovers from loss; one that moves sent or received data lately.
+ * unacknowledged or unread for this long, a timeout, or recovers from loss; one that moves sent or received data
+ * lately.
  */
 #define SOCK_WAIT_NS (200 * UINT64_C(1000000))
 #define SOCK_MOVE_NS (30 * UINT64_C(1000000000))
@@ -44,8 +45,8 @@ void sock_sieve_begin(struct sock_sieve *sieve, uint64_t expected, size_t follow
 /* After a dump: chooses who is followed from the next one on, so that about followed_max of each class are. */
 void sock_sieve_adapt(struct sock_sieve *sieve, size_t followed_max);
 /*
- * After a full dump that added the sockets from index `from`: drops those that are not active; with a sieve (NULL: none)
- * those that it does not let pass, and counts them.
+ * After a full dump that added the sockets from index `from`: drops those that are not active; with a sieve (NULL:
+ * none) those that it does not let pass, and counts them.
  */
 void sock_watch_sift(struct snapshot *snapshot, size_t from, struct sock_sieve *sieve);
 /* What is left is read one by one until the next dump. ext: extensions to request. */
