@@ -139,3 +139,8 @@ load: all
 mutants:
 	@$(MAKE_FAST) unit-programs
 	@scripts/mutants -B $(BUILD) $(MUTANTS)
+
+##> bench-agent  what nest agent costs, by number of connections (root, 3 minutes)
+.PHONY: bench-agent
+bench-agent: all
+	@tests/bench/agent-cost 30

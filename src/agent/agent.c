@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,7 +11,16 @@
 #include "base/files.h"
 #include "run/agent_ask.h"
 
-#define HOUSEKEEPING_NS (5 * NSEC_PER_SEC)
+#define HOUSEKEEPING_NS SHED_PERIOD_NS
+/* A window per second at rest; the samples of a second only while something is suspected. */
+#define REST_NS NSEC_PER_SEC
+/* Connections that are followed, of those that wait and of those that move each; and while too much is asked. */
+#define FOLLOWED     128
+#define FOLLOWED_FEW 16
+/* Between two samples, while too much is asked. */
+#define SHED_NS (10 * NSEC_PER_SEC)
+/* Without a sample for this long, the agent hangs. */
+#define HANGS_NS (60 * NSEC_PER_SEC)
 /* What is kept around a finding, and how often one that lasts is marked. */
 #define AROUND_NS (60 * NSEC_PER_SEC)
 #define MARK_NS   (30 * NSEC_PER_SEC)
@@ -75,9 +85,72 @@ static void check_stored(struct agent *agent, int r)
 		run_stop(agent->run, r);
 }
 
+/* --- cost --- */
+
+static void say_shed(struct agent *agent)
+{
+	const struct shed *shed = &agent->shed;
+	_cleanup_free_ char *line = NULL;
+
+	snprintf(agent->shed_why, sizeof(agent->shed_why), "--max-cpu %.3g %%", shed->limit * 100);
+	if (shed->step == SHED_NOTHING)
+		line = xasprintf("%s: used %.1f %%; sheds nothing", agent->shed_why, shed->used * 100);
+	else
+		line = xasprintf("%s: used %.1f %%; sheds %s", agent->shed_why, shed->used * 100,
+				 shed_what(shed->step));
+	agent->options->say(line);
+}
+
+/* What is not looked at for now is in every sample, as a gap. */
+static void apply_shed(struct agent *agent, enum shed_step before)
+{
+	struct run_diagnosis *diagnosis = &agent->serve->diagnosis;
+	struct snapshot_request *request = &diagnosis->snapshots.request;
+	enum shed_step step = agent->shed.step;
+	size_t count = 0;
+
+	for (enum shed_step shed = SHED_NOTHING + 1; shed <= step; shed++)
+		agent->left_out[count++] = (struct snapshot_left_out){shed_what(shed), agent->shed_why};
+	request->left_out = agent->left_out;
+	request->left_out_count = count;
+	request->followed_max = step >= SHED_FOLLOWED ? FOLLOWED_FEW : FOLLOWED;
+	diagnosis->rest.never_dense = step >= SHED_DENSE;
+	diagnosis->suspended = step >= SHED_DIAGNOSIS;
+	if (before >= SHED_DIAGNOSIS && step < SHED_DIAGNOSIS)
+		run_diagnosis_restart(diagnosis);
+	if (step >= SHED_DIAGNOSIS)
+		run_snapshots_set_pace(&diagnosis->snapshots, step >= SHED_SAMPLES ? SHED_NS : REST_NS);
+}
+
+static void watch_cost(struct agent *agent)
+{
+	enum shed_step before = agent->shed.step;
+
+	if (!shed_note(&agent->shed, clock_monotonic_ns(), clock_ns(CLOCK_PROCESS_CPUTIME_ID)))
+		return;
+	say_shed(agent);
+	apply_shed(agent, before);
+}
+
+static bool is_alive(void *context)
+{
+	struct agent *agent = context;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (agent->metrics.samples != agent->watched_samples || agent->watched_ns == 0) {
+		agent->watched_samples = agent->metrics.samples;
+		agent->watched_ns = now_ns;
+	}
+	return now_ns - agent->watched_ns < HANGS_NS;
+}
+
 static void on_housekeeping(void *context, uint64_t expirations _unused_)
 {
-	check_stored(context, keep_window(context));
+	struct agent *agent = context;
+
+	check_stored(agent, keep_window(agent));
+	check_stored(agent, agent_usual_keep(&agent->usual, agent->run->store, false));
+	watch_cost(agent);
 }
 
 /* --- findings --- */
@@ -102,6 +175,7 @@ static int see_diagnosis(void *context, const struct diagnosis_view *view, const
 	int r = 0;
 
 	agent_metrics_add(&agent->metrics, diagnosis_graph(view->diagnosis), record);
+	agent_usual_learn(&agent->usual, diagnosis_graph(view->diagnosis), record);
 	for (uint32_t i = 0; i < record->findings.count; i++) {
 		if (findings[i].certainty < agent->options->certainty || findings[i].over)
 			continue;
@@ -128,6 +202,7 @@ static int prepare(struct run_sink *sink, struct run *run)
 	struct agent *agent = (struct agent *)sink;
 	int r = notify_check(&agent->options->notify, &run->why);
 
+	agent_usual_load(&agent->usual, agent->options->store);
 	return r == 0 ? make_directory(agent->options->store, &run->why) : r;
 }
 
@@ -163,6 +238,8 @@ static int begin(struct run_sink *sink, struct run *run)
 		r = loop_add_timer(run->loop, HOUSEKEEPING_NS, HOUSEKEEPING_NS, on_housekeeping, agent, NULL);
 	if (r == 0)
 		r = open_socket(agent);
+	if (r == 0)
+		r = watchdog_new(run->loop, is_alive, agent, &agent->watchdog, &run->why);
 	if (r == 0 && agent->serve->server)
 		http_server_serve(agent->serve->server, HTTP_AGENT, agent);
 	return r;
@@ -170,8 +247,18 @@ static int begin(struct run_sink *sink, struct run *run)
 
 static int take(struct run_sink *sink, struct run *run _unused_, const void *item _unused_)
 {
-	((struct agent *)sink)->metrics.samples++;
+	struct agent *agent = (struct agent *)sink;
+
+	if (agent->metrics.samples++ == 0)
+		watchdog_ready(agent->watchdog);
 	return 0;
+}
+
+static int end(struct run_sink *sink, struct run *run)
+{
+	struct agent *agent = (struct agent *)sink;
+
+	return run_stored(run, agent_usual_keep(&agent->usual, run->store, true));
 }
 
 static void account(struct run_sink *sink, struct run *run _unused_, struct run_account *account)
@@ -183,15 +270,17 @@ static void close_agent(struct run_sink *sink)
 {
 	struct agent *agent = (struct agent *)sink;
 
+	watchdog_free(agent->watchdog);
 	agent_socket_free(agent->socket);
 	notify_free(agent->notify);
 	agent_metrics_done(&agent->metrics);
+	usual_done(&agent->usual.usual);
 	vec_done(&agent->incidents);
 	free(agent->types);
 }
 
 static const struct run_sink_ops agent_ops = {
-	.prepare = prepare, .begin = begin, .take = take, .account = account, .close = close_agent};
+	.prepare = prepare, .begin = begin, .take = take, .end = end, .account = account, .close = close_agent};
 
 /* What the diagnosis and the metrics look at. */
 static const struct record_type **join_types(const struct record_type *const *diagnosis)
@@ -224,6 +313,10 @@ static void join(void *context, struct serve *serve)
 	run->options.resume = true;
 	run->options.attaches = true;
 	serve->diagnosis.no_past = true;
+	serve->diagnosis.usual = &agent->usual.usual;
+	serve->diagnosis.rest.pace_ns = REST_NS;
+	serve->diagnosis.snapshots.request.active_only = true;
+	serve->diagnosis.snapshots.request.followed_max = FOLLOWED;
 	agent->types = join_types(serve->diagnosis.needs);
 	serve->diagnosis.snapshots.request.types = agent->types;
 	run_add_sink(run, &serve->diagnosis.snapshots.source, &agent->sink);
@@ -233,7 +326,7 @@ static void join(void *context, struct serve *serve)
 
 int agent_run(const struct agent_options *options)
 {
-	struct agent agent = {.sink.ops = &agent_ops, .options = options};
+	struct agent agent = {.sink.ops = &agent_ops, .options = options, .shed.limit = options->max_cpu};
 	struct serve_guest guest = {.name = "agent",
 				    .unheard = !options->serve.http.listen,
 				    .context = &agent,
@@ -242,6 +335,7 @@ int agent_run(const struct agent_options *options)
 	struct serve_options serve = options->serve;
 
 	agent_metrics_init(&agent.metrics);
+	usual_init(&agent.usual.usual);
 	serve.guest = &guest;
 	return serve_run(&serve);
 }

@@ -8,7 +8,10 @@
 
 #include "agent/agent_metrics.h"
 #include "agent/agent_socket.h"
+#include "agent/agent_usual.h"
 #include "agent/notify.h"
+#include "agent/shed.h"
+#include "agent/watchdog.h"
 #include "run/run_oops.h"
 #include "run/run_ship.h"
 #include "serve/serve.h"
@@ -24,6 +27,9 @@ struct agent_options {
 	struct notify_options notify;
 	uint64_t max_series;
 	struct ship_options ship;
+	double max_cpu; /* share of one CPU; 0: no limit */
+	/* Called with a line for the log: what is shed to stay below max_cpu. */
+	void (*say)(const char *line);
 };
 
 struct agent {
@@ -36,6 +42,13 @@ struct agent {
 	struct notify *notify;
 	struct agent_socket *socket;
 	struct agent_metrics metrics;
+	struct agent_usual usual;
+	struct shed shed;
+	char shed_why[80];
+	struct snapshot_left_out left_out[SHED_STEPS];
+	struct watchdog *watchdog;
+	uint64_t watched_ns; /* when the watchdog last saw a new sample, and how many there were */
+	uint64_t watched_samples;
 	const struct record_type **types; /* of the samples: those of the diagnosis and of the metrics */
 	VEC(uint64_t) incidents;          /* moments of findings, on the timeline of the recording, oldest first */
 	uint64_t trimmed_ns;              /* up to there only incidents are left */

@@ -346,6 +346,8 @@ static void write_own(struct openmetrics *out, const struct agent *agent)
 		samples = {"nest_agent_samples", OPENMETRICS_COUNTER, NULL, "samples of the host"},
 		lost = {"nest_agent_lost", OPENMETRICS_COUNTER, NULL, "samples and records that were lost"},
 		store = {"nest_agent_store_bytes", OPENMETRICS_GAUGE, "bytes", "used size of the recording"},
+		shed = {"nest_agent_shed_steps", OPENMETRICS_GAUGE, NULL,
+			"steps of work shed to stay below --max-cpu; 0: none"},
 		given_up = {"nest_agent_reports_lost", OPENMETRICS_COUNTER, NULL,
 			    "reports of findings that were not delivered"};
 	struct openmetrics_label version = LABEL("version", NEST_VERSION);
@@ -359,6 +361,7 @@ static void write_own(struct openmetrics *out, const struct agent *agent)
 	write_one(out, &samples, (double)agent->metrics.samples);
 	write_one(out, &lost, (double)agent->serve->diagnosis.snapshots.lost);
 	write_one(out, &store, (double)store_size(agent->run->store));
+	write_one(out, &shed, (double)agent->shed.step);
 	write_one(out, &given_up, (double)notify_look(agent->notify).given_up);
 }
 

@@ -34,7 +34,7 @@ KERNEL_COUNTER(udp_overflows, "nest_udp_receive_overflows", "UdpRcvbufErrors",
 	       "UDP datagrams dropped because a receive buffer was full");
 
 static const struct metric sockets = {
-	.family = {"nest_tcp_sockets", OPENMETRICS_GAUGE, NULL, "TCP sockets by state, without TIME_WAIT"},
+	.family = {"nest_tcp_sockets", OPENMETRICS_GAUGE, NULL, "TCP sockets that are followed, by state"},
 	.type = &socket_type,
 	.where = "proto == tcp",
 	.labels = {{"state", "state"}},

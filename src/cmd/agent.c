@@ -4,6 +4,7 @@
 
 #include "agent/agent.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "run/command.h"
 
 #define SERIES_MAX 2000
@@ -30,6 +31,8 @@ static const struct option_spec options[] = {
 	OPTION(struct agent_options, max_series, UINT, "max-series", 0, "N", "limit /metrics to N series (default 500)",
 	       .min = 20, .max = SERIES_MAX),
 	OPTION_GROUP(struct agent_options, ship, ship_option_table),
+	OPTION(struct agent_options, max_cpu, RATIO, "max-cpu", 0, "SHARE",
+	       "shed work above this share of one CPU, 2% or 0.02; 0: no limit (default 5%)", .max = 64),
 	OPTION(struct agent_options, serve.duration_ns, SECONDS, "duration", 'd', "SECONDS",
 	       "stop after this time (default: never)"),
 	OPTION(struct agent_options, serve.live.netns, TEXT, "netns", 'N', "NETNS",
@@ -49,6 +52,7 @@ static const struct agent_options defaults = {
 	.certainty = 0.8,
 	.notify.debounce_ns = 300 * NSEC_PER_SEC,
 	.max_series = 500,
+	.max_cpu = 0.05,
 	.ship.spool_size = SHIP_SPOOL_SIZE,
 	.serve.live.netns = "all",
 };
@@ -60,11 +64,17 @@ static void say_listening(const char *url)
 	(void)fflush(stdout);
 }
 
+static void say_shed(const char *line)
+{
+	log_warn("%s", line);
+}
+
 static int run(const void *data)
 {
 	struct agent_options config = *(const struct agent_options *)data;
 
 	config.serve.listening = say_listening;
+	config.say = say_shed;
 	config.ship.token_file = config.serve.http.token_file;
 	config.notify.ca_file = config.ship.ca_file;
 	return agent_run(&config);

@@ -17,13 +17,16 @@ static inline struct bpf_insn insn(unsigned code, unsigned to, unsigned from, in
 	return (struct bpf_insn){(uint8_t)code, to & 0xf, from & 0xf, (int16_t)offset, value};
 }
 
-#define LOAD(size, to, from, offset)   insn(BPF_LDX | BPF_MEM | (size), to, from, (int)(offset), 0)
-#define STORE(size, to, offset, from)  insn(BPF_STX | BPF_MEM | (size), to, from, (int)(offset), 0)
-#define COPY(to, from)                 insn(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
-#define SET(to, value)                 insn(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, (int)(value))
-#define ADD(to, value)                 insn(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, (int)(value))
-#define CALCULATE(op, to, from)        insn(BPF_ALU64 | (op) | BPF_X, to, from, 0, 0)
-#define CALCULATE_BY(op, to, value)    insn(BPF_ALU64 | (op) | BPF_K, to, 0, 0, (int)(value))
+#define LOAD(size, to, from, offset)  insn(BPF_LDX | BPF_MEM | (size), to, from, (int)(offset), 0)
+#define STORE(size, to, offset, from) insn(BPF_STX | BPF_MEM | (size), to, from, (int)(offset), 0)
+#define COPY(to, from)                insn(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
+#define SET(to, value)                insn(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, (int)(value))
+#define ADD(to, value)                insn(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, (int)(value))
+#define CALCULATE(op, to, from)       insn(BPF_ALU64 | (op) | BPF_X, to, from, 0, 0)
+#define CALCULATE_BY(op, to, value)   insn(BPF_ALU64 | (op) | BPF_K, to, 0, 0, (int)(value))
+/* On 32 bits: the upper half becomes zero. */
+#define CALCULATE32(op, to, from)      insn(BPF_ALU | (op) | BPF_X, to, from, 0, 0)
+#define CALCULATE32_BY(op, to, value)  insn(BPF_ALU | (op) | BPF_K, to, 0, 0, (int)(value))
 #define SKIP(count)                    insn(BPF_JMP | BPF_JA, 0, 0, count, 0)
 #define SKIP_IF(test, a, b, count)     insn(BPF_JMP | (test) | BPF_X, a, b, count, 0)
 #define SKIP_IF_BY(test, a, by, count) insn(BPF_JMP | (test) | BPF_K, a, 0, count, (int)(by))
@@ -37,7 +40,7 @@ static inline struct bpf_insn insn(unsigned code, unsigned to, unsigned from, in
 
 /* A program under construction (program.h loads it). */
 struct insns {
-	struct bpf_insn items[768];
+	struct bpf_insn items[1024];
 	size_t count;
 	size_t step;     /* start of the step */
 	size_t repeated; /* the instruction that refers to it */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "run/agent_ask.h"
 #include "run/recorders.h"
+#include "store/rows.h"
 
 static bool is_of_this_boot(const struct recording *recording)
 {
@@ -72,6 +73,24 @@ int past_open(struct past *ret_past, const char *file, struct why *why)
 	r = open_file(ret_past, why);
 	if (r <= 0)
 		past_close(ret_past);
+	return r;
+}
+
+int past_load_usual(struct recording *recording, struct usual *usual, struct why *why)
+{
+	_cleanup_(rows_closep) struct rows *rows = NULL;
+	struct shape shape = SHAPE_OF(&usual_type);
+	struct usual_record record;
+	int r;
+
+	if (!recording_has(recording, usual_type.name))
+		return 0;
+	r = rows_open(recording, &(struct rows_request){.name = usual_type.name, .shape = &shape}, &rows, why);
+	while (r == 0 && (r = rows_next(rows, (void *[]){&record}, why)) > 0) {
+		usual_load(usual, &record);
+		rows_free_parts(&shape, (void *[]){&record});
+		r = 0;
+	}
 	return r;
 }
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "diagnose/graph/usual.h"
 #include "store/replay.h"
 
 #define PAST_NS (120 * UINT64_C(1000000000))
@@ -20,4 +21,6 @@ struct past {
  * or an error with a reason: of a file that cannot be read or that is of another host or boot.
  */
 int past_open(struct past *ret_past, const char *file, struct why *why) _must_check_;
+/* What an agent has learned and keeps in that recording; nothing where it has none. */
+int past_load_usual(struct recording *recording, struct usual *usual, struct why *why) _must_check_;
 void past_close(struct past *past);

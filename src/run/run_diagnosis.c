@@ -90,6 +90,7 @@ static void add_view(struct run_diagnosis *diagnosis, const struct netns_record 
 	view->netns = netns->netns;
 	view->window = window_new();
 	view->window->netns = netns->netns;
+	view->window->usual = diagnosis->usual;
 	view->slice = snapshot_slice_new();
 	view->diagnosis = diagnosis_new(diagnosis->knowledge);
 	diagnosis_set_engine(view->diagnosis, diagnosis->engine);
@@ -170,6 +171,27 @@ static void add_past_sample(struct run_diagnosis *diagnosis, const struct snapsh
 	}
 }
 
+/*
+ * The first sample only sets the base: a window spans that many intervals. It ends with its last sample; where samples
+ * take long, with fewer of them; where they are meant to be as far apart as windows are long, with one.
+ */
+static bool count_sample(struct window_count *count, unsigned samples, uint64_t window_ns, struct replay_time time)
+{
+	bool first = count->last_ns == 0;
+
+	if (count->intervals == 0)
+		count->begin_ns = first ? time.boot_ns : count->last_ns;
+	count->intervals += !first;
+	count->last_ns = time.boot_ns;
+	return count->intervals >= samples || (count->intervals > 0 && time.pace_ns >= window_ns) ||
+	       (count->intervals >= SAMPLES_MIN && time.boot_ns - count->begin_ns >= window_ns + window_ns / 2);
+}
+
+static struct replay_time time_of(const struct snapshot *snapshot)
+{
+	return (struct replay_time){snapshot->begin_boot_ns, snapshot->pace_ns};
+}
+
 /* Only for the measures: a fault of the past is no finding now. */
 static void end_past_window(struct run_diagnosis *diagnosis)
 {
@@ -180,21 +202,25 @@ static void end_past_window(struct run_diagnosis *diagnosis)
 static int replay_past(struct run_diagnosis *diagnosis, struct past *past, struct why *why)
 {
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
-	uint64_t first_ns = 0, last_ns = 0;
-	unsigned samples = 0;
+	struct window_count count = {};
+	uint64_t first_ns = 0;
 	int r;
 
 	while ((r = replay_next(past->replay, snapshot, why)) > 0) {
 		add_past_sample(diagnosis, snapshot);
 		first_ns = first_ns ?: snapshot->begin_boot_ns;
-		last_ns = snapshot->begin_boot_ns;
-		if (++samples % diagnosis->samples == 0)
-			end_past_window(diagnosis);
-	}
-	if (samples % diagnosis->samples != 0)
+		if (!count_sample(&count, diagnosis->samples, diagnosis->window_ns, time_of(snapshot)))
+			continue;
 		end_past_window(diagnosis);
-	vec_each(&diagnosis->views, view)
-		diagnosis_set_baseline((*view)->diagnosis, (last_ns - first_ns) / NSEC_PER_SEC, past->file);
+		count.intervals = 0;
+	}
+	diagnosis->has_past = true;
+	vec_each(&diagnosis->views, view) {
+		uint64_t seconds = (count.last_ns - first_ns) / NSEC_PER_SEC;
+
+		diagnosis_set_baseline((*view)->diagnosis,
+				       max_of(seconds, usual_seconds(diagnosis->usual, (*view)->netns)), past->file);
+	}
 	return r;
 }
 
@@ -210,9 +236,13 @@ static int take_past(struct run_diagnosis *diagnosis)
 	if (file && strcmp(file, "none") == 0)
 		return 0;
 	r = past_open(&past, file, &run->why);
-	if (r > 0)
-		r = replay_past(diagnosis, &past, &run->why);
-	else if (r == 0 && file)
+	if (r > 0) {
+		usual_init(&diagnosis->past_usual);
+		diagnosis->usual = &diagnosis->past_usual;
+		r = past_load_usual(past.recording, diagnosis->usual, &run->why);
+		if (r == 0)
+			r = replay_past(diagnosis, &past, &run->why);
+	} else if (r == 0 && file)
 		log_warn("%s has no sample of the last 2 minutes: nothing to compare with", file);
 	past_close(&past);
 	return r < 0 ? -EIO : 0;
@@ -260,33 +290,41 @@ static bool is_time_over(const struct run_diagnosis *diagnosis)
 	return diagnosis->deadline_ns && clock_ns(CLOCK_BOOTTIME) >= diagnosis->deadline_ns;
 }
 
-/* A window ends with its last sample; where samples take long, with fewer of them. */
-static bool is_window_over(const struct window_count *count, unsigned samples, uint64_t window_ns, uint64_t boot_ns)
-{
-	return count->intervals >= samples ||
-	       (count->intervals >= SAMPLES_MIN && boot_ns - count->begin_ns >= window_ns + window_ns / 2);
-}
-
 static void finish_window(struct run_diagnosis *diagnosis, struct diagnosis_view *view)
 {
 	struct graph *graph = window_finish(view->window);
 
+	graph->coarse = diagnosis->coarse;
 	if (diagnosis->far)
 		far_side_join(diagnosis->far, graph);
 	diagnosis_add_window(view->diagnosis, graph);
 	view->windows++;
 }
 
+/* Live: the next window is dense where this one suggests something. */
+static void choose_pace(struct run_diagnosis *diagnosis)
+{
+	bool stirred = false;
+
+	vec_each(&diagnosis->views, view)
+		stirred |= diagnosis_is_stirred((*view)->diagnosis);
+	run_snapshots_set_pace(&diagnosis->snapshots, rest_note(&diagnosis->rest, diagnosis->count.last_ns, stirred)
+							      ? diagnosis->rest.pace_ns
+							      : diagnosis->window_ns / diagnosis->samples);
+}
+
 static int end_window(struct run_diagnosis *diagnosis)
 {
 	int r = 0;
 
-	diagnosis->count.intervals = 0;
 	diagnosis->windows++;
 	if (diagnosis->far)
 		far_side_end_window(diagnosis->far);
 	vec_each(&diagnosis->views, view)
 		finish_window(diagnosis, *view);
+	diagnosis->count.intervals = 0;
+	if (diagnosis->rest.pace_ns)
+		choose_pace(diagnosis);
 	diagnosis->last = is_time_over(diagnosis) ||
 			  (diagnosis->windows_wanted && diagnosis->windows >= diagnosis->windows_wanted) ||
 			  (diagnosis->until_settled && all_settled(diagnosis));
@@ -297,14 +335,9 @@ static int end_window(struct run_diagnosis *diagnosis)
 	return r != 0 ? r : diagnosis->last;
 }
 
-/* The first sample only sets the base: a window spans that many intervals. */
-static void count_sample(struct run_diagnosis *diagnosis, const struct snapshot *snapshot, bool first)
+static void set_deadline(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
 {
-	if (diagnosis->count.intervals == 0)
-		diagnosis->count.begin_ns = first ? snapshot->begin_boot_ns : diagnosis->count.last_ns;
-	diagnosis->count.intervals += !first;
-	diagnosis->count.last_ns = snapshot->begin_boot_ns;
-	if (first && !diagnosis->run->recording && diagnosis->duration_ns)
+	if (!diagnosis->run->recording && diagnosis->duration_ns)
 		diagnosis->deadline_ns =
 			snapshot->begin_boot_ns + diagnosis->duration_ns + diagnosis->snapshots.pace_ns;
 }
@@ -313,11 +346,13 @@ static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const v
 {
 	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
 	const struct snapshot *snapshot = item;
-	bool first = diagnosis->count.last_ns == 0;
+	bool first = diagnosis->count.last_ns == 0, over;
 	int r = 0;
 
 	for (size_t i = 0; i < snapshot->table_count; i++)
 		sink->shown += snapshot->tables[i].count;
+	if (diagnosis->suspended)
+		return 0;
 	if (first && !diagnosis->lists_unseen)
 		run_snapshots_warn_gaps(snapshot);
 	if (first || (diagnosis->count.intervals == 0 && diagnosis->windows > 0))
@@ -329,9 +364,14 @@ static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const v
 		r = far_side_advance(diagnosis->far, snapshot->begin_time_ns, &diagnosis->run->why);
 	if (r < 0)
 		return r;
-	count_sample(diagnosis, snapshot, first);
-	if (!is_window_over(&diagnosis->count, diagnosis->samples, diagnosis->window_ns, snapshot->begin_boot_ns) &&
-	    !(diagnosis->count.intervals > 0 && is_time_over(diagnosis)))
+	diagnosis->coarse = snapshot->pace_ns >= diagnosis->window_ns;
+	over = count_sample(&diagnosis->count, diagnosis->samples, diagnosis->window_ns, time_of(snapshot));
+	if (first)
+		set_deadline(diagnosis, snapshot);
+	/* What lies between the past and this run is of neither. */
+	if (first && diagnosis->has_past)
+		end_past_window(diagnosis);
+	if (!over && !(diagnosis->count.intervals > 0 && is_time_over(diagnosis)))
 		return 0;
 	return end_window(diagnosis);
 }
@@ -371,18 +411,11 @@ static uint64_t count_windows(const struct run_diagnosis *diagnosis)
 	struct window_count count = {};
 	uint64_t windows = 0;
 
-	for (uint64_t i = 0; i < replay_samples(replay) && windows < (uint64_t)1 << 30; i++) {
-		uint64_t boot_ns = replay_boot_ns(replay, i);
-
-		if (count.intervals == 0)
-			count.begin_ns = i ? count.last_ns : boot_ns;
-		count.intervals += i > 0;
-		count.last_ns = boot_ns;
-		if (is_window_over(&count, diagnosis->samples, diagnosis->window_ns, boot_ns)) {
+	for (uint64_t i = 0; i < replay_samples(replay) && windows < (uint64_t)1 << 30; i++)
+		if (count_sample(&count, diagnosis->samples, diagnosis->window_ns, replay_time(replay, i))) {
 			count.intervals = 0;
 			windows++;
 		}
-	}
 	return windows;
 }
 
@@ -462,6 +495,7 @@ static void close_diagnosis(struct run_sink *sink)
 	vec_each(&diagnosis->views, view)
 		view_free(*view);
 	vec_done(&diagnosis->views);
+	usual_done(&diagnosis->past_usual);
 	far_side_close(diagnosis->far);
 	knowledge_free(diagnosis->knowledge);
 	free(diagnosis->needs);

@@ -6,8 +6,10 @@
 #pragma once
 
 #include "base/out.h"
+#include "diagnose/graph/usual.h"
 #include "diagnose/infer/diagnosis.h"
 #include "run/far_side.h"
+#include "run/rest.h"
 #include "run/run_snapshots.h"
 #include "view/output.h"
 
@@ -52,6 +54,8 @@ struct run_diagnosis {
 	bool until_settled;   /* ends before that when all findings are facts */
 	bool lists_unseen;    /* its report has what was not seen: no warning besides */
 	unsigned rate;        /* windows a second; 0: one */
+	bool suspended;       /* live: samples are not looked at for now; then run_diagnosis_restart */
+	struct rest rest;     /* live: samples less often while nothing is suspected; pace_ns 0: never */
 	const char *file;     /* where text goes; NULL: standard output */
 	/* Records instead of text; NULL: text. */
 	const struct output_options *records;
@@ -75,11 +79,15 @@ struct run_diagnosis {
 	struct knowledge *knowledge;
 	struct far_side *far; /* the recording of the other end, else NULL */
 	const struct engine *engine;
+	struct usual *usual; /* what is usual here; NULL: unknown. An agent's own, or that of its recording */
+	struct usual past_usual;
 	const struct record_type **needs;
 	char pid[24];
 	bool several;     /* namespaces come and go */
 	unsigned samples; /* of a window */
 	struct window_count count;
+	bool has_past;
+	bool coarse;          /* the open window is of one sample */
 	uint64_t deadline_ns; /* live: the end of the run, in time since boot; 0: none */
 	uint64_t window_ns;
 	unsigned windows_wanted;

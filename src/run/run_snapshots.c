@@ -13,6 +13,8 @@
 
 /* Time without a sample that is a loss. */
 #define GAP_NS NSEC_PER_SEC
+/* Samples this far apart are committed one by one. */
+#define COMMIT_NS (500 * NSEC_PER_MSEC)
 /* SECURITY.md says what each of them is for. */
 #define SAMPLING                                                                                                       \
 	(CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_NET_ADMIN) | CAP_BIT(CAP_NET_RAW) |                     \
@@ -38,6 +40,9 @@ static int give(struct run_source *source, struct run *run)
 	int r = run->store && !snapshots->unsaved ? run_stored(run, store_add_snapshot(run->store, snapshots->snapshot))
 						  : 0;
 
+	/* A batch of samples that are far apart would be lost for too long. */
+	if (r == 0 && run->store && snapshots->snapshot->pace_ns >= COMMIT_NS)
+		r = run_stored(run, store_commit(run->store));
 	if (r < 0)
 		return r;
 	snapshots->lost += snapshot_refused(snapshots->snapshot);
@@ -49,6 +54,7 @@ static int take(struct run_snapshots *snapshots)
 {
 	int r = snapshot_take(snapshots->snapshot, &snapshots->request, &snapshots->run->why);
 
+	snapshots->snapshot->pace_ns = snapshots->pace_ns;
 	if (r == 0 && snapshots->no_time_wait)
 		snapshot_drop_time_wait(snapshots->snapshot);
 	return r;
@@ -91,6 +97,20 @@ void run_snapshots_now(struct run_snapshots *snapshots)
 		run_stop(snapshots->run, r);
 }
 
+void run_snapshots_set_pace(struct run_snapshots *snapshots, uint64_t pace_ns)
+{
+	struct run *run = snapshots->run;
+	int r;
+
+	if (pace_ns == snapshots->pace_ns || !snapshots->timer)
+		return;
+	snapshots->pace_ns = pace_ns;
+	loop_remove(run->loop, take_ptr(snapshots->timer));
+	r = loop_add_timer(run->loop, pace_ns, pace_ns, on_timer, snapshots, &snapshots->timer);
+	if (r < 0)
+		run_stop(run, why_set(&run->why, r, "cannot sample again: %s", strerror(-r)));
+}
+
 int run_snapshots_seek(struct run_snapshots *snapshots, uint64_t from_ns)
 {
 	struct run *run = snapshots->run;
@@ -110,7 +130,8 @@ static int open_live(struct run_source *source, struct run *run)
 {
 	struct run_snapshots *snapshots = (struct run_snapshots *)source;
 	bool elsewhere = snapshots->netns && *snapshots->netns;
-	int r = run->loop ? loop_add_timer(run->loop, 0, snapshots->pace_ns, on_timer, snapshots, NULL) : 0;
+	int r = run->loop ? loop_add_timer(run->loop, 0, snapshots->pace_ns, on_timer, snapshots, &snapshots->timer)
+			  : 0;
 
 	/* Sources ask the kernel again for each sample, and some load programs when they see a reason to. */
 	run_needs(run, MAY_OBSERVE | MAY_INSPECT | MAY_SIGNAL, SAMPLING | (elsewhere ? CAP_BIT(CAP_SYS_ADMIN) : 0));

@@ -17,6 +17,7 @@ struct run_snapshots {
 	bool unsaved;                    /* not written into the recording of --save: another source is */
 	uint64_t apart_ns;               /* recorded: those that follow closer than this are passed over */
 	/* Now. */
+	struct loop_source *timer; /* live */
 	struct netns_list namespaces;
 	struct snapshot *snapshot;
 	struct replay *replay;
@@ -33,6 +34,8 @@ void run_snapshots_init(struct run_snapshots *snapshots, struct run *run, const 
 void run_snapshots_refresh(struct run_snapshots *snapshots);
 /* Whether -N chooses this namespace of a recording; wanted may be NULL. */
 bool run_snapshots_match(const char *wanted, const struct netns_record *netns);
+/* Live: time between two samples from now on. */
+void run_snapshots_set_pace(struct run_snapshots *snapshots, uint64_t pace_ns);
 /* Live, at once: a sample before its time. */
 void run_snapshots_now(struct run_snapshots *snapshots);
 /* Recorded: goes on with the first sample at or after that time; then run_restep. */

@@ -33,6 +33,7 @@ static const struct field sample_fields[] = {
 	FIELD(struct sample_record, end_boot_ns, DURATION, "end, in time since boot"),
 	FIELD(struct sample_record, sockets_boot_ns, DURATION, "when the sockets were read, in time since boot",
 	      .zero_is_unknown = true),
+	FIELD(struct sample_record, pace_ns, DURATION, "time to the next sample, as planned"),
 	FIELD(struct sample_record, refused, COUNT, "records lost because a table was full"),
 };
 RECORD_TYPE(recorded_sample_type, "sample", struct sample_record, sample_fields, "one sample of the host");

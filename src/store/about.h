@@ -32,6 +32,7 @@ struct sample_record {
 	uint64_t begin_boot_ns;
 	uint64_t end_boot_ns;
 	uint64_t sockets_boot_ns;
+	uint64_t pace_ns;
 	uint64_t refused;
 };
 

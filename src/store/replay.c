@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "snapshot/socket/join.h"
 #include "store/moment.h"
@@ -30,7 +31,8 @@ struct replay {
 	struct rows *samples;
 	struct time_range range;
 	VEC(struct stream) streams;
-	VEC(uint64_t) boot_ns; /* of all samples in the range */
+	VEC(struct replay_time) times; /* of all samples in the range */
+	uint64_t first_id;             /* of the first of them */
 };
 
 /* --- one table --- */
@@ -131,6 +133,11 @@ static void fill_table(struct stream *stream, struct snapshot *snapshot)
 	}
 }
 
+static uint64_t pace_of(const struct sample_record *sample)
+{
+	return sample->pace_ns == UINT64_MAX ? 0 : sample->pace_ns;
+}
+
 static void begin_snapshot(struct snapshot *snapshot, const struct sample_record *sample)
 {
 	snapshot_clear(snapshot);
@@ -142,6 +149,7 @@ static void begin_snapshot(struct snapshot *snapshot, const struct sample_record
 	snapshot->end_boot_ns = sample->end_boot_ns;
 	/* Older recordings do not have it. */
 	snapshot->sockets_boot_ns = sample->sockets_boot_ns == UINT64_MAX ? 0 : sample->sockets_boot_ns;
+	snapshot->pace_ns = pace_of(sample);
 	/* Losses of the recording are losses of the replay, whatever the table. */
 	if (sample->refused != UINT64_MAX)
 		snapshot->tables[0].refused = sample->refused;
@@ -201,8 +209,9 @@ static int fail_missing(const struct recording *recording, const char *name, str
 static int add_stream(struct replay *replay, const struct record_type *type, struct why *why)
 {
 	struct shape shape = SHAPE_OF(type);
-	/* Clocks may be set while recording, so samples decide which rows are valid; the range only saves reads. */
-	struct rows_request request = {.name = type->name, .shape = &shape};
+	/* Clocks may be set while recording, so samples decide which rows are valid; what ended before is not read. */
+	struct rows_request request = {
+		.name = type->name, .shape = &shape, .from_ns = replay->first_id * NSEC_PER_MSEC};
 	struct stream stream = {.type = type};
 	int r;
 
@@ -248,8 +257,11 @@ static int count_samples(struct replay *replay, struct why *why)
 
 	if (r < 0)
 		return r;
-	while ((r = next_sample(replay, &sample, why)) > 0)
-		vec_push(&replay->boot_ns, sample.begin_boot_ns);
+	while ((r = next_sample(replay, &sample, why)) > 0) {
+		if (replay->times.count == 0 || sample.id < replay->first_id)
+			replay->first_id = sample.id;
+		vec_push(&replay->times, ((struct replay_time){sample.begin_boot_ns, pace_of(&sample)}));
+	}
 	rows_close(replay->samples);
 	replay->samples = NULL;
 	return r;
@@ -257,12 +269,12 @@ static int count_samples(struct replay *replay, struct why *why)
 
 uint64_t replay_samples(const struct replay *replay)
 {
-	return replay->boot_ns.count;
+	return replay->times.count;
 }
 
-uint64_t replay_boot_ns(const struct replay *replay, uint64_t number)
+struct replay_time replay_time(const struct replay *replay, uint64_t number)
 {
-	return replay->boot_ns.items[number];
+	return replay->times.items[number];
 }
 
 int replay_open(struct recording *recording, const struct time_range *range, const struct record_type *const *types,
@@ -300,7 +312,7 @@ void replay_close(struct replay *replay)
 	vec_each(&replay->streams, stream)
 		close_stream(stream);
 	vec_done(&replay->streams);
-	vec_done(&replay->boot_ns);
+	vec_done(&replay->times);
 	rows_close(replay->samples);
 	free(replay);
 }

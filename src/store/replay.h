@@ -14,8 +14,11 @@ int replay_open(struct recording *recording, const struct time_range *range, con
 int replay_next(struct replay *replay, struct snapshot *snapshot, struct why *why) _must_check_;
 /* Samples in the range. */
 uint64_t replay_samples(const struct replay *replay);
-/* When one of them was taken, in time since boot. */
-uint64_t replay_boot_ns(const struct replay *replay, uint64_t number);
+/* When one of them was taken, in time since boot, and how far from the next it was meant to be (0: unknown). */
+struct replay_time {
+	uint64_t boot_ns, pace_ns;
+};
+struct replay_time replay_time(const struct replay *replay, uint64_t number);
 /* Invalid rows so far. */
 uint64_t replay_refused(const struct replay *replay);
 void replay_close(struct replay *replay);

@@ -192,7 +192,7 @@ static int write_row(struct states *states, const struct plan *plan, const void 
 	struct store_table *table = states->table;
 	struct store *store = table->store;
 	struct held *held;
-	int r = store_bind(table, &RECORD_OF(data), STATE_COLUMNS + 1);
+	int r = store_bind(table, table->insert, &RECORD_OF(data), STATE_COLUMNS + 1);
 
 	if (r < 0)
 		return r;

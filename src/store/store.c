@@ -167,10 +167,10 @@ int store_tick(struct store *store)
 	return store->error;
 }
 
-int store_bind(struct store_table *table, const struct record *record, int number)
+int store_bind(struct store_table *table, sqlite3_stmt *statement, const struct record *record, int number)
 {
 	vec_each(&table->columns, column) {
-		int code = column_bind(column, table->insert, number++, record);
+		int code = column_bind(column, statement, number++, record);
 
 		if (code != SQLITE_OK)
 			return store_fail(table->store, code);
@@ -184,7 +184,7 @@ int store_add(struct store_table *table, const struct record *record)
 	int r = store_begin(store);
 
 	if (r == 0)
-		r = store_bind(table, record, 1);
+		r = store_bind(table, table->insert, record, 1);
 	if (r == 0)
 		r = store_step(store, table->insert);
 	if (r < 0)
@@ -257,6 +257,7 @@ static void free_table(struct store_table *table)
 		column_done(column);
 	vec_done(&table->columns);
 	sqlite3_finalize(table->insert);
+	sqlite3_finalize(table->replace);
 	free(table->name);
 	free(table);
 }
@@ -370,8 +371,8 @@ int store_close(struct store *store, struct why *why)
 	if (r == 0)
 		r = check_file(store);
 	vec_each(&store->tables, table) {
-		sqlite3_finalize((*table)->insert);
-		(*table)->insert = NULL;
+		sqlite3_finalize(take_ptr((*table)->insert));
+		sqlite3_finalize(take_ptr((*table)->replace));
 		states_free((*table)->states);
 		(*table)->states = NULL;
 	}

@@ -34,6 +34,10 @@ int store_resume(const char *path, const char *command, struct store **ret_store
 int store_table_open(struct store *store, const char *name, const struct shape *shape,
 		     struct store_table **ret_table) _must_check_;
 int store_add(struct store_table *table, const struct record *record) _must_check_;
+/* Of a table whose rows change. *row 0: adds it and sets its number; else it takes the place of that row. */
+int store_put(struct store_table *table, const struct record *record, int64_t *row) _must_check_;
+/* Deletes all rows. */
+int store_table_clear(struct store_table *table) _must_check_;
 /*
  * From now on fn also gets every row that store_add writes, with its number in the table; not the rows of snapshots.
  * NULL: no longer.

@@ -20,7 +20,8 @@ struct store_table {
 	struct states *states; /* of a state table; else NULL */
 	VEC(struct column) columns;
 	sqlite3_stmt *insert;
-	int time_column; /* number of the column time_ns, or -1 */
+	sqlite3_stmt *replace; /* of a row by its number; NULL: not used so far */
+	int time_column;       /* number of the column time_ns, or -1 */
 };
 
 /* The clock was set. */
@@ -75,4 +76,5 @@ int store_begin(struct store *store) _must_check_;
 int store_table_make(struct store *store, const char *name, const struct shape *shape, bool states,
 		     struct store_table **ret_table) _must_check_;
 /* Binds the fields' columns, starting at number. */
-int store_bind(struct store_table *table, const struct record *record, int number) _must_check_;
+int store_bind(struct store_table *table, sqlite3_stmt *statement, const struct record *record,
+	       int number) _must_check_;

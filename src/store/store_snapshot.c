@@ -50,6 +50,7 @@ int store_add_snapshot(struct store *store, struct snapshot *snapshot)
 				       .begin_boot_ns = snapshot->begin_boot_ns,
 				       .end_boot_ns = snapshot->end_boot_ns,
 				       .sockets_boot_ns = snapshot->sockets_boot_ns,
+				       .pace_ns = snapshot->pace_ns ?: UINT64_MAX,
 				       .refused = snapshot_refused(snapshot)};
 	struct store_table *table;
 	int r = store_begin(store);

@@ -122,6 +122,59 @@ static int create(struct store_table *table, bool *ret_reused)
 	return r;
 }
 
+static int prepare_replace(struct store_table *table)
+{
+	_cleanup_buf_ struct buf sql = BUF_INIT(SQL_MAX);
+
+	if (table->replace)
+		return 0;
+	buf_add_text(&sql, "REPLACE INTO ");
+	sql_add_name(&sql, table->name);
+	buf_add_text(&sql, " (rowid");
+	vec_each(&table->columns, column) {
+		_cleanup_free_ char *name = column_name(table, column->ref.field);
+
+		buf_add_text(&sql, ", ");
+		sql_add_name(&sql, name);
+	}
+	buf_add_text(&sql, ") VALUES (?");
+	for (size_t i = 0; i < table->columns.count; i++)
+		buf_add_text(&sql, ", ?");
+	buf_add_char(&sql, ')');
+	return store_prepare(table->store, buf_text(&sql), &table->replace);
+}
+
+int store_put(struct store_table *table, const struct record *record, int64_t *row)
+{
+	struct store *store = table->store;
+	int r = store_begin(store);
+
+	if (r == 0)
+		r = prepare_replace(table);
+	if (r == 0)
+		r = store_bind(table, table->replace, record, 2);
+	if (r < 0)
+		return r;
+	if (*row)
+		(void)sqlite3_bind_int64(table->replace, 1, *row);
+	else
+		(void)sqlite3_bind_null(table->replace, 1);
+	r = store_step(store, table->replace);
+	if (r == 0)
+		*row = sqlite3_last_insert_rowid(store->db);
+	return r;
+}
+
+int store_table_clear(struct store_table *table)
+{
+	_cleanup_buf_ struct buf sql = BUF_INIT(4096);
+	int r = store_begin(table->store);
+
+	buf_add_text(&sql, "DELETE FROM ");
+	sql_add_name(&sql, table->name);
+	return r == 0 ? store_run(table->store, buf_text(&sql)) : r;
+}
+
 int store_table_make(struct store *store, const char *name, const struct shape *shape, bool states,
 		     struct store_table **ret_table)
 {

@@ -63,7 +63,7 @@ is "$(first "$room/with.json")" peer-slow 'a look after the fault finds the reco
 is "$(first "$room/file.json")" peer-slow '--past FILE: the same'
 compare "$(from_json 'j["baseline_s"]' <"$room/with.json")" -ge 5 'baseline_s is what the recorder has seen'
 is "$(from_json 'j["baseline_s"]' <"$room/without.json")" 0 '--past none: baseline_s is 0'
-like "$(in_ns "$here" "$nest" diagnose -d 1 2>/dev/null)" "compared with the last [0-9]+ s of $room/past.nest" \
+like "$(in_ns "$here" "$nest" diagnose -d 1 2>/dev/null)" "baseline: [0-9]+ (s|min) of $room/past.nest" \
 	'the text says what it compares with'
 chmod o+w "$room/past.nest"
 is "$(look | from_json 'j["baseline_s"]')" 0 'a file that others may write is not used'

@@ -245,6 +245,9 @@ static void fill(struct snapshot *snapshot, struct scene *s, unsigned sample)
 	fill_more(snapshot, s);
 }
 
+/* What is usual; NULL: unknown. */
+static _unused_ const struct usual *scene_usual;
+
 /* How much what was found first mattered in the last scene that was diagnosed. */
 static _unused_ int diagnosed_severity;
 
@@ -265,6 +268,7 @@ static _unused_ const char *diagnose(scene_fn *step)
 		printf("# %s\n", why.text);
 	REQUIRE(knowledge != NULL);
 	diagnosis = diagnosis_new(knowledge);
+	window->usual = scene_usual;
 	scene_begin(&scene);
 	for (unsigned sample = 0; sample < 21; sample++) {
 		step(&scene, sample);

@@ -471,6 +471,7 @@ TEST(keeping_the_active_ones_keeps_their_parts)
 		socket->tcp = (uint32_t)tcps->count - 1;
 	}
 	/* The first two belong to another namespace. */
+	sock_watch_sift(snapshot, 2, NULL);
 	sock_watch_remember(&watch, snapshot, 2, 0);
 	CHECK_EQ_UINT(sockets->count, 6);
 	CHECK_EQ_UINT(tcps->count, 5);
@@ -486,4 +487,60 @@ TEST(keeping_the_active_ones_keeps_their_parts)
 			CHECK_EQ_UINT(tcp->tcp_cookie, socket->cookie);
 	}
 	vec_done(&watch.active);
+}
+
+/* The classes of connections that a limited number is followed of. */
+TEST(a_connection_waits_moves_or_rests)
+{
+	struct socket_record socket = {.proto = 6, .state = SOCKET_ESTABLISHED};
+	struct tcp_record tcp = {.last_sent_ns = SOCK_MOVE_NS, .last_received_ns = SOCK_MOVE_NS};
+
+	CHECK_EQ_INT(socket_class(&socket, &tcp), WALK_CLASSES);
+	tcp.last_sent_ns = SOCK_MOVE_NS - 1;
+	CHECK_EQ_INT(socket_class(&socket, &tcp), WALK_MOVES);
+	/* In flight for a moment is no wait. */
+	socket.sendq_bytes = 1;
+	tcp.last_ack_ns = SOCK_WAIT_NS - 1;
+	CHECK_EQ_INT(socket_class(&socket, &tcp), WALK_MOVES);
+	tcp.last_ack_ns = SOCK_WAIT_NS;
+	CHECK_EQ_INT(socket_class(&socket, &tcp), WALK_WAITS);
+	socket.sendq_bytes = 0;
+	socket.recvq_bytes = 1;
+	CHECK_EQ_INT(socket_class(&socket, &tcp), WALK_WAITS);
+	tcp.last_received_ns = 0;
+	CHECK_EQ_INT(socket_class(&socket, &tcp), WALK_MOVES);
+	tcp.retransmits = 1;
+	CHECK_EQ_INT(socket_class(&socket, &tcp), WALK_WAITS);
+	tcp.retransmits = 0;
+	tcp.ca_state = 3;
+	CHECK_EQ_INT(socket_class(&socket, &tcp), WALK_WAITS);
+	socket.state = SOCKET_SYN_SENT;
+	CHECK_EQ_INT(socket_class(&socket, NULL), WALK_WAITS);
+	socket.state = SOCKET_TIME_WAIT;
+	CHECK_EQ_INT(socket_class(&socket, NULL), WALK_CLASSES);
+}
+
+TEST(a_sieve_adapts_with_hysteresis)
+{
+	struct sock_sieve sieve = {};
+
+	sock_sieve_begin(&sieve, 20000, 128);
+	CHECK_EQ_UINT(sieve.masks[WALK_WAITS], 255);
+	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], 255);
+	sieve.classes[WALK_MOVES] = 32000;
+	sock_sieve_adapt(&sieve, 128);
+	CHECK_EQ_UINT(sieve.masks[WALK_WAITS], 0);
+	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], 255);
+	sieve.classes[WALK_MOVES] = 14000;
+	sock_sieve_adapt(&sieve, 128);
+	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], 255);
+	sieve.classes[WALK_MOVES] = 10000;
+	sock_sieve_adapt(&sieve, 128);
+	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], 127);
+	sieve.classes[WALK_MOVES] = 100;
+	sock_sieve_adapt(&sieve, 128);
+	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], 0);
+	sieve.classes[WALK_MOVES] = UINT64_MAX;
+	sock_sieve_adapt(&sieve, 128);
+	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], WALK_MASK_MAX);
 }

@@ -18,6 +18,7 @@
 #define HOLDERS     4
 #define CONNECTIONS 3000 /* of each; both ends */
 #define BUSY        7    /* of each, with data that is not read */
+#define FOLLOWED    300
 
 static void private_network(void)
 {
@@ -57,16 +58,18 @@ static _noreturn_ void hold(unsigned number, int ready)
 
 static void start(pid_t pids[HOLDERS])
 {
+	static unsigned holders; /* addresses that were used before are still in TIME_WAIT */
 	int ready[2];
 	char byte;
 
+	holders += HOLDERS;
 	REQUIRE(pipe2(ready, O_CLOEXEC) == 0);
 	for (unsigned i = 0; i < HOLDERS; i++) {
 		pids[i] = fork();
 		REQUIRE(pids[i] >= 0);
 		if (pids[i] == 0) {
 			(void)close(ready[0]);
-			hold(i + 1, ready[1]);
+			hold(holders + i, ready[1]);
 		}
 	}
 	(void)close(ready[1]);
@@ -158,4 +161,66 @@ TEST(watching_shows_those_on_which_something_happens)
 	take(snapshot, &request);
 	CHECK_EQ_UINT(snapshot_table(snapshot, &socket_type)->count, 0);
 	CHECK_EQ_UINT(snapshot_table(snapshot, &gap_type)->count, 0);
+}
+
+struct followed {
+	size_t waiting, moving, unknown;
+};
+
+/* How many wait, how many do not, and how many were not there before. */
+static struct followed count_followed(const struct snapshot *snapshot, struct map *known)
+{
+	struct followed count = {};
+
+	snapshot_each(snapshot, socket_type, const struct socket_record, socket) {
+		bool new;
+
+		if (socket->state == SOCKET_LISTEN)
+			continue;
+		(void)map_put(known, &socket->cookie, &new);
+		count.waiting += socket->recvq_bytes > 0;
+		count.moving += socket->recvq_bytes == 0;
+		count.unknown += new;
+	}
+	return count;
+}
+
+/* The first look finds out how many there are; dumps follow each other at a distance that depends on their cost. */
+static void follow(bool no_bpf)
+{
+	static const struct record_type *const types[] = {&socket_type, &tcp_type, NULL};
+	struct snapshot_request request = {
+		.types = types, .repeated = true, .active_only = true, .followed_max = FOLLOWED, .no_bpf = no_bpf};
+	_cleanup_(map_done) struct map known = MAP_INIT(sizeof(uint64_t), 1, 0);
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct followed count = {};
+
+	unit_note("%s", no_bpf ? "without BPF" : "with BPF");
+	for (unsigned i = 0; i < 100 && count.waiting < (size_t)HOLDERS * BUSY; i++) {
+		take(snapshot, &request);
+		count = count_followed(snapshot, &known);
+		(void)nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+	}
+	/* All that wait, and of the others a number that fits; from then on the same ones. */
+	for (unsigned i = 0; i < 8; i++) {
+		CHECK_EQ_UINT(count.waiting, HOLDERS * BUSY);
+		CHECK(count.moving > FOLLOWED / 3 && count.moving < FOLLOWED * 4 / 3);
+		CHECK_EQ_UINT(snapshot_table(snapshot, &gap_type)->count, 1);
+		take(snapshot, &request);
+		count = count_followed(snapshot, &known);
+		CHECK_EQ_UINT(count.unknown, 0);
+		(void)nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+	}
+}
+
+TEST(of_very_many_a_number_that_fits_is_followed)
+{
+	private_network();
+	for (unsigned i = 0; i < 2; i++) {
+		pid_t pids[HOLDERS];
+
+		start(pids);
+		follow(i == 1);
+		stop(pids);
+	}
 }

@@ -161,24 +161,24 @@ TEST(known_connections_suffice_until_one_is_opened)
 	struct sock_known known = {};
 	uint64_t now_ns = 5 * NSEC_PER_SEC;
 
-	CHECK(!sock_known_suffices(&known, 0, now_ns));
+	CHECK(!sock_known_suffices(&known, 0, now_ns, NSEC_PER_SEC));
 	for (unsigned i = 0; i < 3; i++)
 		((struct socket_record *)snapshot_table_add(sockets))->state =
 			i == 1 ? SOCKET_LISTEN : SOCKET_ESTABLISHED;
 	sock_known_remember(&known, snapshot, 0, 0, 7, now_ns);
 	CHECK_EQ_UINT(known.questions.count, 2);
-	CHECK(sock_known_suffices(&known, 7, now_ns));
-	CHECK(!sock_known_suffices(&known, 8, now_ns));
-	CHECK(!sock_known_suffices(&known, UINT64_MAX, now_ns));
-	CHECK(!sock_known_suffices(&known, 7, now_ns + NSEC_PER_SEC));
+	CHECK(sock_known_suffices(&known, 7, now_ns, NSEC_PER_SEC));
+	CHECK(!sock_known_suffices(&known, 8, now_ns, NSEC_PER_SEC));
+	CHECK(!sock_known_suffices(&known, UINT64_MAX, now_ns, NSEC_PER_SEC));
+	CHECK(!sock_known_suffices(&known, 7, now_ns + NSEC_PER_SEC, NSEC_PER_SEC));
 	/* Too many. */
 	for (unsigned i = 0; i < 200; i++)
 		((struct socket_record *)snapshot_table_add(sockets))->state = SOCKET_ESTABLISHED;
 	sock_known_remember(&known, snapshot, 0, 0, 7, now_ns);
-	CHECK(!sock_known_suffices(&known, 7, now_ns));
+	CHECK(!sock_known_suffices(&known, 7, now_ns, NSEC_PER_SEC));
 	/* Not known how many were opened. */
 	snapshot_clear(snapshot);
 	sock_known_remember(&known, snapshot, 0, 0, UINT64_MAX, now_ns);
-	CHECK(!sock_known_suffices(&known, UINT64_MAX, now_ns));
+	CHECK(!sock_known_suffices(&known, UINT64_MAX, now_ns, NSEC_PER_SEC));
 	vec_done(&known.questions);
 }

@@ -62,6 +62,7 @@ struct module_measures {
 	const struct interruption_measures *interruption;
 	const struct spell_measures *spell;
 	const struct retransmission_measures *retransmission;
+	const struct usual_measures *usual;     /* against what is usual */
 	const struct far_end_measures *far_end; /* of a connection that was recorded at both ends */
 	const struct peer_measures *peer;
 	const struct attempted_measures *attempted; /* of a remote service */
@@ -88,6 +89,7 @@ struct module {
 	struct module *other_end;       /* of a connection, where this host has that as well */
 	uint64_t inode;                 /* of a socket, to find its owner; 0 = none */
 	bool hidden;                    /* outside of the selection (selection.h) */
+	bool quiet;                     /* a connection on which nothing moved and nobody waits for anything */
 	const struct time_history *time_history; /* of an application (time_use.h); NULL = unknown */
 	VEC(struct module *) depends_on;         /* the edges down */
 	VEC(struct module *) needed_by;          /* the same edges, up */
@@ -98,6 +100,8 @@ struct graph {
 	uint64_t window_ns;
 	uint64_t netns;
 	uint64_t lost;      /* records that could not be taken */
+	bool coarse;        /* of one sample: what it suggests is confirmed by windows of more; quiet modules are not
+			       judged */
 	struct list unseen; /* unseen_record (unseen.h): what could not be looked at */
 	VEC(struct module *) modules;
 	struct map by_id;   /* id -> struct module * */

@@ -77,7 +77,9 @@ void window_add(struct window *window, const struct snapshot *snapshot)
 	if (window->samples == 0) {
 		window->start_ns = snapshot->begin_time_ns;
 		window->start_boot_ns = snapshot->begin_boot_ns;
+		window->before_ns = window->last_ns ? snapshot->begin_boot_ns - window->last_ns : 0;
 	}
+	window->last_ns = snapshot->begin_boot_ns;
 	window->span_ns = snapshot->begin_boot_ns - window->start_boot_ns;
 	window->lost += snapshot_refused(snapshot);
 	window->samples++;
@@ -90,6 +92,12 @@ struct graph *window_finish(struct window *window)
 {
 	struct graph *graph = graph_new();
 
+	/* Of a single snapshot, the time since the one before. */
+	if (window->samples == 1) {
+		window->span_ns = window->before_ns;
+		window->start_ns -= min_of(window->before_ns, window->start_ns);
+		window->start_boot_ns -= min_of(window->before_ns, window->start_boot_ns);
+	}
 	graph->start_ns = window->start_ns;
 	graph->window_ns = window->span_ns;
 	graph->netns = window->netns;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "diagnose/graph/module.h"
+#include "diagnose/graph/usual.h"
 #include "snapshot/core/snapshot.h"
 
 /* The order in which measurers finish: later ones depend on modules of earlier ones; the host is related to all. */
@@ -15,10 +16,13 @@ struct window {
 	unsigned samples;  /* snapshots so far in this window */
 	uint64_t start_ns; /* CLOCK_REALTIME of the first one */
 	uint64_t start_boot_ns;
-	uint64_t span_ns; /* from the first snapshot to the last */
-	uint32_t netns;   /* set by the caller, who takes the snapshots */
+	uint64_t span_ns;   /* from the first snapshot to the last; of a single one, from the one before */
+	uint64_t last_ns;   /* the last snapshot, in time since boot; 0: none yet */
+	uint64_t before_ns; /* from the last snapshot of the window before to the first; 0: there is none */
+	uint32_t netns;     /* set by the caller, who takes the snapshots */
 	uint64_t lost;
-	unsigned number; /* of the window, from 0 */
+	const struct usual *usual; /* set by the caller: what is usual here; NULL: unknown */
+	unsigned number;           /* of the window, from 0 */
 	struct measurer_state *states;
 };
 

@@ -85,7 +85,8 @@ static const struct field diagnosis_fields[] = {
 	FIELD(struct diagnosis_record, findings, LIST, "strongest first", .element = &finding_type),
 	FIELD(struct diagnosis_record, healthy, BOOL, "nothing reached the reporting threshold"),
 	FIELD(struct diagnosis_record, lost, COUNT, "records lost"),
-	FIELD(struct diagnosis_record, baseline_s, ID, "seconds of a running recording used as baseline; 0: none"),
+	FIELD(struct diagnosis_record, baseline_s, ID,
+	      "seconds of the past that were known, from a running agent or recording; 0: none"),
 	FIELD(struct diagnosis_record, seen_from, LIST, "hosts whose recordings were read, where both ends were known",
 	      .element = &text_type),
 	FIELD(struct diagnosis_record, ends, LIST, "connections recorded at both ends, and what was lost between them",
@@ -130,6 +131,7 @@ struct diagnosis {
 	struct graph *graph;
 	struct verdict *verdict;
 	struct map traces; /* "cause module" -> struct trace */
+	bool has_new;      /* the last window confirmed a hypothesis for the first time */
 	uint64_t starts[DIAGNOSIS_WINDOWS];
 	unsigned windows;
 	uint64_t baseline_s;
@@ -279,14 +281,20 @@ static double certainty_before(const struct trace *trace)
 	return trace->certainty[1];
 }
 
-/* Confirmed when the newest window and the one before agree; a fact needs no second one. */
+/*
+ * Confirmed when the newest window and the one before agree; a fact needs no second one. A coarse window confirms
+ * nothing new.
+ */
 static bool is_confirmed(const struct hypothesis *h, void *context)
 {
 	struct diagnosis *d = context;
 	_cleanup_free_ char *key = trace_key(h);
 	const struct trace *trace = map_get(&d->traces, key);
 
-	return trace && is_asked_about(h) && (hypothesis_is_fact(h) || certainty_before(trace) >= INFER_THRESHOLD);
+	if (!trace || !is_asked_about(h))
+		return false;
+	return hypothesis_is_fact(h) ||
+	       (certainty_before(trace) >= INFER_THRESHOLD && (trace->was_confirmed || !d->graph->coarse));
 }
 
 /* A run has three windows, so two pairs of them: the first two may agree, or the last two. */
@@ -349,6 +357,11 @@ bool diagnosis_has_fact(const struct diagnosis *d)
 	return false;
 }
 
+bool diagnosis_is_stirred(const struct diagnosis *d)
+{
+	return d->verdict && (d->has_new || is_undecided(d));
+}
+
 bool diagnosis_is_settled(const struct diagnosis *d)
 {
 	if (!d->verdict || d->verdict->hypotheses.count == 0 || is_undecided(d))
@@ -362,6 +375,7 @@ bool diagnosis_is_settled(const struct diagnosis *d)
 /* The certainty of a finding is the lower one of two consecutive windows, but for a fact; strongest first. */
 static void confirm_hypotheses(struct diagnosis *d)
 {
+	d->has_new = false;
 	vec_each(&d->verdict->hypotheses, h) {
 		_cleanup_free_ char *key = trace_key(*h);
 		struct trace *trace = map_get(&d->traces, key);
@@ -370,6 +384,7 @@ static void confirm_hypotheses(struct diagnosis *d)
 			continue;
 		if (!hypothesis_is_fact(*h))
 			(*h)->certainty = fmin((*h)->certainty, certainty_before(trace));
+		d->has_new |= !trace->was_confirmed;
 		trace->was_confirmed = true;
 	}
 	verdict_sort(d->verdict);

@@ -136,5 +136,7 @@ const struct diagnosis_record *diagnosis_get(struct diagnosis *diagnosis);
 bool diagnosis_has_fact(const struct diagnosis *diagnosis);
 /* Whether the last window has findings, all of them facts, and nothing waits to be confirmed. */
 bool diagnosis_is_settled(const struct diagnosis *diagnosis);
+/* Whether the last window suggests something that is not confirmed yet, or confirmed it. */
+bool diagnosis_is_stirred(const struct diagnosis *diagnosis);
 /* The graph of the last window, or NULL. */
 const struct graph *diagnosis_graph(const struct diagnosis *diagnosis);

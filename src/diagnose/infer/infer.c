@@ -226,8 +226,10 @@ static struct verdict *judge(const struct knowledge *knowledge, struct graph *gr
 	struct map index = MAP_INIT(sizeof(struct hypothesis_key), sizeof(struct hypothesis *), 0);
 	struct verdict *verdict = verdict_new(graph);
 
+	/* A coarse window is a glance for news. */
 	vec_each(&graph->modules, module)
-		apply_rules(verdict, &index, knowledge, *module);
+		if (!graph->coarse || !(*module)->quiet)
+			apply_rules(verdict, &index, knowledge, *module);
 	map_done(&index);
 	verdict_weigh(verdict);
 	return verdict;

@@ -66,6 +66,8 @@ static const struct field exchange_fields[] = {
 	FIELD(E, late_times, RATIO, "late_wait_ns as a multiple of that"),
 	FIELD(E, open_wait_ns, DURATION, "time since a request that has been outstanding in every sample of this run"),
 	FIELD(E, open_times, RATIO, "that, as a multiple of past_exchange_ns"),
+	FIELD(E, answers_timed, COUNT, "replies of the last three windows whose time is known"),
+	FIELD(E, answer_ns, DURATION, "mean time from request to reply of these"),
 	FIELD(E, service_quick, COUNT, "replies of its service, on all connections to it, within 0.5 s in this run"),
 	FIELD(E, service_slow, COUNT, "waits of 0.5 to 5 s for a reply of its service that ended in this run"),
 	FIELD(E, service_slow_wait_ns, DURATION, "mean of these"),
@@ -103,6 +105,9 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 #define LATE_NS   (200 * NSEC_PER_MSEC)
 /* Windows in which a pause of the reader is remembered. */
 #define UNREAD_WINDOWS 3
+/* Windows over which the time of replies is averaged. */
+#define TIMED_WINDOWS 3
+/* Samples this far apart have seen one request of several. */
 /* Within a tick or two, the order of two things is unknown. */
 #define TICKS_NS (2 * NSEC_PER_MSEC)
 /* With fewer exchanges before the run there is no mean. */
@@ -120,6 +125,11 @@ struct counts {
 	uint64_t last_sent_ns, last_received_ns;
 };
 
+/* Replies whose time is known. */
+struct timed {
+	uint64_t count, sum_ns;
+};
+
 struct exchange_track {
 	struct track track;
 	bool has_base, serves;
@@ -130,6 +140,7 @@ struct exchange_track {
 	uint64_t read_bytes, read_ns;         /* up to where the program has read, and since when it has not read on */
 	uint64_t unread_ns, wait_ns;          /* of the last sample */
 	struct unread unread[UNREAD_WINDOWS]; /* of the last windows, newest first */
+	struct timed timed[TIMED_WINDOWS];    /* likewise */
 	uint64_t open_ns; /* age of what was sent last (received last, by a server), if it is; of the last sample */
 	struct service service;
 	uint64_t sample;            /* the last one it was seen in */
@@ -360,6 +371,29 @@ static void note_beginning(const struct window *window, struct exchange_track *x
 		x->greeting_ns = x->now_ns - x->mute_ns;
 }
 
+/*
+ * Where nothing was asked since, the ages of what was sent and received last are as far apart as the request and its
+ * reply; in ticks, so that less than one is one. Else the mean of several, or the one that was seen to wait.
+ */
+static uint64_t time_answer(const struct exchange_track *x, const struct tcp_record *t,
+			    const struct service_sample *sample)
+{
+	uint64_t asked = x->serves ? t->last_received_ns : t->last_sent_ns,
+		 answered = x->serves ? t->last_sent_ns : t->last_received_ns;
+
+	if (sample->answers == 0 || x->samples_ever == 0 || asked == UINT64_MAX)
+		return 0;
+	if (answered <= asked)
+		return max_of(asked - answered, NSEC_PER_MSEC);
+	return sample->exchanges > 1 ? (x->now_ns - x->seen_ns) / sample->exchanges : sample->ended_ns;
+}
+
+static void note_answer(struct exchange_track *x, uint64_t answer_ns)
+{
+	x->timed[0].count += answer_ns > 0;
+	x->timed[0].sum_ns += answer_ns;
+}
+
 static void note_sample(struct state *state, struct window *window, struct exchange_track *x,
 			const struct tcp_record *t, const struct counts *before)
 {
@@ -373,6 +407,7 @@ static void note_sample(struct state *state, struct window *window, struct excha
 	sample.exchanges = x->samples_ever == 0 && window->number == 0 ? 0 : exchanges_since(x, before);
 	sample.ended_ns = ended_wait(x, t, &sample, asked_ns);
 	note_beginning(window, x, t, &sample);
+	note_answer(x, time_answer(x, t, &sample));
 	x->exchanges += sample.exchanges;
 	x->slow += sample.ended_ns >= SERVICE_SLOW_NS && sample.ended_ns <= SERVICE_LONG_NS;
 	if (sample.ended_ns >= LATE_NS) {
@@ -494,6 +529,8 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			x->samples = x->reply_wait = x->unreplied = x->owed = 0;
 			memmove(&x->unread[1], &x->unread[0], sizeof(x->unread) - sizeof(x->unread[0]));
 			x->unread[0] = (struct unread){};
+			memmove(&x->timed[1], &x->timed[0], sizeof(x->timed) - sizeof(x->timed[0]));
+			x->timed[0] = (struct timed){};
 		}
 		/* It stays so when the listener is gone. */
 		x->serves |= map_get(&state->ports, &s->lport) != NULL;
@@ -553,6 +590,19 @@ static void measure_late(const struct state *state, const struct exchange_track 
 	m->open_times = m->open_wait_ns != UINT64_MAX && m->past_exchange_ns != UINT64_MAX
 				? (double)m->open_wait_ns / (double)max_of(m->past_exchange_ns, UINT64_C(1))
 				: NAN;
+}
+
+static void measure_timed(const struct exchange_track *x, struct exchange_measures *m)
+{
+	uint64_t sum_ns = 0;
+
+	for (unsigned i = 0; i < TIMED_WINDOWS; i++) {
+		m->answers_timed += x->timed[i].count;
+		sum_ns += x->timed[i].sum_ns;
+	}
+	m->answer_ns = m->answers_timed ? sum_ns / m->answers_timed : UINT64_MAX;
+	m->timed_now = (unsigned)x->timed[0].count;
+	m->timed_now_ns = m->timed_now ? x->timed[0].sum_ns / m->timed_now : 0;
 }
 
 static void measure_unread(const struct exchange_track *x, struct exchange_measures *m)
@@ -691,6 +741,14 @@ static void find_other_ends(const struct exchange *exchanges, size_t count)
 	map_done(&all);
 }
 
+/* Idle, and it is not its turn to be answered. */
+static bool is_quiet(const struct module *conn, const struct exchange_measures *m)
+{
+	bool waits = m->serves ? m->owed_share > 0 : m->reply_wait_share > 0 || m->unreplied_ns != UINT64_MAX;
+
+	return conn->activity == ACTIVITY_IDLE && !waits && m->unread_ns == 0;
+}
+
 /* Only a keep-alive probe shows that nothing will come; its owner was judged before. */
 static void wait_in_vain(struct module *conn)
 {
@@ -717,6 +775,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		measure(x, m);
 		m->fell_silent = has_fallen_silent(own);
 		measure_unread(x, m);
+		measure_timed(x, m);
 		m->unaccepted = x->serves && (*module)->inode == 0;
 		services_measure(&state->services, &x->service, m);
 		measure_late(state, x, *module, m);
@@ -724,6 +783,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		(*module)->measures.exchange = m;
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
 			wait_in_vain(*module);
+		(*module)->quiet = is_quiet(*module, m);
 		vec_push(&exchanges, ((struct exchange){*module, m}));
 	}
 	count_for_apps(exchanges.items, exchanges.count);

@@ -30,6 +30,9 @@ struct exchange_measures {
 	double late_times;
 	uint64_t open_wait_ns;
 	double open_times;
+	uint64_t answers_timed, answer_ns;
+	uint64_t timed_now_ns; /* not fields: the same of this window alone */
+	unsigned timed_now;
 	uint64_t service_quick, service_slow, service_slow_wait_ns, service_waits, service_lengthy;
 	uint64_t service_unanswered, service_unanswered_wait_ns;
 	uint64_t service_prompt, service_greeted, service_greeted_wait_ns;

@@ -387,6 +387,8 @@ int snapshot_take(struct snapshot *snapshot, const struct snapshot_request *requ
 	snapshot->begin_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	snapshot->begin_time_ns = clock_real_ns();
 	list_namespaces(snapshot, namespaces);
+	for (size_t i = 0; i < request->left_out_count; i++)
+		snapshot_gap(snapshot, request->left_out[i].lost, "%s", request->left_out[i].why);
 	choose_tables(snapshot, request);
 	begin_sources(snapshot, request);
 	for (enum snapshot_stage stage = 0; stage < STAGE_END; stage++) {

@@ -32,6 +32,11 @@ struct snapshot_table {
 	struct table_share *share; /* of a table filled by two threads (table_share.h); otherwise NULL */
 };
 
+/* What the caller leaves out on purpose. */
+struct snapshot_left_out {
+	const char *lost, *why;
+};
+
 struct snapshot_request {
 	/* NULL: the current namespace. */
 	const struct netns_list *namespaces;
@@ -42,18 +47,27 @@ struct snapshot_request {
 	 * one sample and present in those around it was idle. Threads come without context switch counts.
 	 */
 	bool active_only;
+	/*
+	 * With active_only: follow about this many connections that wait and this many that move at most, the same ones
+	 * from sample to sample (sock_watch.h); 0: all active ones.
+	 */
+	size_t followed_max;
 	/* Do not load BPF programs. */
 	bool no_bpf;
 	/* More samples follow: sources may cache and keep state. */
 	bool repeated;
 	/* Send nothing, not even keep-alive segments (keepalive.h). */
 	bool passive;
+	/* Gaps of every sample. */
+	const struct snapshot_left_out *left_out;
+	size_t left_out_count;
 };
 
 struct snapshot {
 	uint64_t begin_boot_ns, begin_time_ns;
 	uint64_t end_boot_ns, end_time_ns;
 	uint64_t sockets_boot_ns; /* when the sockets were read; 0: not read */
+	uint64_t pace_ns;         /* set by the caller: how far apart samples are meant to be; 0: unknown */
 	struct snapshot_table *tables;
 	size_t table_count;
 	struct snapshot_memory *memory;

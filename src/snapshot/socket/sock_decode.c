@@ -336,6 +336,15 @@ static void decode_bbr(const struct source *source, struct tcp_bbr_info *bbr)
 	bbr->bbr_cwnd_gain = (uint32_t)bits_at(private, &places[WALK_BBR_CWND_GAIN], 4);
 }
 
+/* As probe/asking.bpf.c has it. */
+static uint8_t decode_order(const struct source *source)
+{
+	if (!has(source, WALK_MSTAMP) || !has(source, WALK_DELIVERED_MSTAMP) || GET32(LSNDTIME) != GET32(LRCVTIME) ||
+	    GET32(SND_UNA) != GET32(WRITE_SEQ) || GET32(RCV_NXT) != GET32(COPIED_SEQ) || !GET64(BYTES_RECEIVED))
+		return TCP_ORDER_UNKNOWN;
+	return GET64(MSTAMP) == GET64(DELIVERED_MSTAMP) ? TCP_SENT_LAST : TCP_RECEIVED_LAST;
+}
+
 static void decode_tcp(struct sock_decode *decode, const struct source *source, struct socket_answer *answer)
 {
 	const struct decode_name *control = control_of(decode, GET64(CA_OPS));
@@ -346,6 +355,7 @@ static void decode_tcp(struct sock_decode *decode, const struct source *source, 
 	decode_counters(source, &answer->info.base);
 	answer->info_len = decode_later(decode, source, &answer->info);
 	memcpy(answer->cc, control->name, sizeof(answer->cc));
+	answer->order = decode_order(source);
 	/* The kernel queries the congestion control in these states only. */
 	answer->has_bbr = control->bbr && GET8(STATE) < SOCKET_TIME_WAIT;
 	if (answer->has_bbr)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Source of sockets: sock_diag. */
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
@@ -19,6 +20,13 @@
 /* TOS costs a fourteenth of a dump and is rarely needed: not requested for very many sockets. */
 #define EXT_SERVICE (SOCK_EXT(INET_DIAG_TOS) | SOCK_EXT(INET_DIAG_TCLASS))
 #define ALL_STATES  ((1u << SOCKET_STATES) - 2)
+/* Above this many sockets a walk with a sieve is cheaper than a dump. */
+#define SIEVE_WORTH 1000
+/* Between two dumps of a sample that follows a limited number of connections. */
+#define FOLLOW_NS (900 * NSEC_PER_MSEC)
+/* Half-open connections are seen at least that often: once in each window of the diagnosis, or less. */
+#define DUMP_NS      (800 * NSEC_PER_MSEC)
+#define DUMP_REST_NS (5 * NSEC_PER_SEC)
 /* Approximate cost of a socket in a dump; and the share of this thread above which dividing does not pay. */
 #define SOCKET_NS     1300
 #define OWN_SHARE_MAX 0.85
@@ -236,7 +244,7 @@ static int collect_divided(struct snapshot *snapshot, const struct part *whole, 
 
 /* Reads the kernel's hash table by BPF if possible; sock_diag for the rest. */
 static int collect_fast(struct snapshot *snapshot, struct part *whole, const struct snapshot_request *request,
-			size_t expected)
+			size_t expected, struct sock_sieve *sieve)
 {
 	struct state *state = snapshot_state(snapshot);
 	struct sock_fast_request wanted = {
@@ -244,6 +252,7 @@ static int collect_fast(struct snapshot *snapshot, struct part *whole, const str
 		.states = whole->states,
 		.expected = expected,
 		.with_tcp = whole->ext & SOCK_EXT(INET_DIAG_INFO),
+		.sieve = sieve,
 	};
 	size_t sockets = whole->context.sockets->count, tcps = whole->context.tcps->count;
 	uint32_t states = whole->states;
@@ -270,7 +279,7 @@ static int collect_tcp(struct snapshot *snapshot, struct part *whole, const stru
 
 	if (expected >= WORKER_WORTH) {
 		whole->ext &= (uint8_t)~EXT_SERVICE;
-		if (collect_fast(snapshot, whole, request, expected) == 0)
+		if (collect_fast(snapshot, whole, request, expected, NULL) == 0)
 			return 0;
 		whole->dividing_port = dividing_port(snapshot, expected);
 		/* Fallback: one thread dumps everything. */
@@ -289,6 +298,52 @@ static void release_watch(struct netns_state *watch)
 	vec_done(&((struct sock_watch *)watch)->active);
 }
 
+/* Of very many connections the kernel passes over those that rest; of fewer this program does. */
+static int collect_followed(struct snapshot *snapshot, struct part *whole, const struct snapshot_request *request,
+			    struct sock_sieve *sieve, bool is_new)
+{
+	size_t from = whole->context.sockets->count;
+	uint64_t expected = count_tcp(snapshot);
+	int r;
+
+	if (is_new)
+		sock_sieve_begin(sieve, expected, request->followed_max);
+	r = expected >= SIEVE_WORTH ? collect_fast(snapshot, whole, request, expected, sieve) : -EOPNOTSUPP;
+	if (r < 0) {
+		r = collect_tcp(snapshot, whole, request);
+		if (r < 0)
+			return r;
+		sock_watch_sift(snapshot, from, sieve);
+	}
+	sock_sieve_adapt(sieve, request->followed_max);
+	return 0;
+}
+
+static void note_unfollowed(struct snapshot *snapshot, const struct sock_sieve *sieve)
+{
+	static const char *const classes[WALK_CLASSES] = {[WALK_WAITS] = "wait", [WALK_MOVES] = "move"};
+
+	for (unsigned i = 0; i < WALK_CLASSES; i++) {
+		char lost[80];
+
+		if (!sieve->masks[i])
+			continue;
+		snprintf(lost, sizeof(lost), "%" PRIu64 " of %" PRIu64 " TCP connections that %s", sieve->masks[i],
+			 sieve->masks[i] + 1, classes[i]);
+		snapshot_gap(snapshot, lost, "too many to follow each of them");
+	}
+}
+
+static int collect_all_active(struct snapshot *snapshot, struct part *whole, const struct snapshot_request *request)
+{
+	size_t from = whole->context.sockets->count;
+	int r = collect_tcp(snapshot, whole, request);
+
+	if (r == 0)
+		sock_watch_sift(snapshot, from, NULL);
+	return r;
+}
+
 /* Active connections: a full dump when due, otherwise the known active ones and the listeners. */
 static int collect_active(struct snapshot *snapshot, struct part *whole, const struct snapshot_request *request)
 {
@@ -299,9 +354,10 @@ static int collect_active(struct snapshot *snapshot, struct part *whole, const s
 	uint64_t began = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	int r;
 
-	if (sock_watch_due(watch)) {
+	if (sock_watch_due(watch, request->followed_max ? FOLLOW_NS : 0)) {
 		whole->states = ACTIVE_STATES;
-		r = collect_tcp(snapshot, whole, request);
+		r = request->followed_max ? collect_followed(snapshot, whole, request, &watch->sieve, is_new)
+					  : collect_all_active(snapshot, whole, request);
 		if (r < 0)
 			return r;
 		sock_watch_remember(watch, snapshot, from, EXT_TCP);
@@ -316,6 +372,7 @@ static int collect_active(struct snapshot *snapshot, struct part *whole, const s
 		r = whole->result;
 	}
 	whole->states = ALL_STATES;
+	note_unfollowed(snapshot, &watch->sieve);
 	return r;
 }
 
@@ -352,7 +409,8 @@ static int collect_known(struct snapshot *snapshot, struct part *whole, const st
 	struct sock_known *known = netns_state_find(&state->known, snapshot, sizeof(*known), release_known, &is_new);
 	int r;
 
-	if (sock_known_suffices(known, opens, now_ns) && ask_known(known, snapshot, whole) == 0)
+	if (sock_known_suffices(known, opens, now_ns, request->followed_max ? DUMP_REST_NS : DUMP_NS) &&
+	    ask_known(known, snapshot, whole) == 0)
 		return 0;
 	r = collect_tcp(snapshot, whole, request);
 	if (r == 0)
@@ -366,7 +424,9 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	int r;
 
 	snapshot->sockets_boot_ns = clock_ns(CLOCK_BOOTTIME);
-	if (request->active_only && request->repeated)
+	/* Few are all followed. */
+	if (request->active_only && request->repeated &&
+	    (!request->followed_max || count_tcp(snapshot) > min_of(request->followed_max, (size_t)SOCK_KNOWN_MAX)))
 		r = collect_active(snapshot, &whole, request);
 	else if (request->repeated)
 		r = collect_known(snapshot, &whole, request);

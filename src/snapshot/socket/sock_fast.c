@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/worker.h"
 #include "snapshot/socket/sock_ask.h"
 #include "snapshot/socket/sock_decode.h"
@@ -36,6 +37,7 @@ struct lane {
 	uint64_t buckets, step;
 	uint32_t rest;
 	struct sock_questions unnamed;
+	struct walk_sieve sieve;
 	struct sample samples[SAMPLES];
 	unsigned sample_count;
 	int result;
@@ -112,7 +114,7 @@ static int walk_through(struct lane *lane, uint64_t first, uint64_t count)
 		int r;
 
 		for (unsigned try = 0;; try++) {
-			r = sock_walk_run(walk, lane->decode.lane, first, count);
+			r = sock_walk_run(walk, lane->decode.lane, first, count, &lane->sieve);
 			if (r < 0)
 				return r;
 			if (!area->strayed)
@@ -125,6 +127,8 @@ static int walk_through(struct lane *lane, uint64_t first, uint64_t count)
 		whole = take_records(lane, count);
 		if (whole == 0 || lane->decode.unable || lane->unnamed.count > UNNAMED_MAX)
 			return -EOPNOTSUPP;
+		for (unsigned i = 0; i < WALK_CLASSES; i++)
+			lane->sieve.classes[i] = area->sieve.classes[i];
 		first += whole;
 		count -= whole;
 	}
@@ -159,7 +163,7 @@ static int open_walk(struct sock_fast *fast, const struct sock_fast_request *req
 	r = fast->walk ? 0 : sock_walk_open(&fast->walk, request->with_tcp, why);
 	/* Size of the hash table. */
 	if (r == 0)
-		r = sock_walk_run(fast->walk, 0, 0, 0);
+		r = sock_walk_run(fast->walk, 0, 0, 0, NULL);
 	if (r < 0)
 		return r;
 	*ret_buckets = sock_walk_area(fast->walk, 0)->mask + 1;
@@ -181,6 +185,7 @@ static bool same_tcp(struct tcp_record a, struct tcp_record b)
 	a.last_sent_ns = b.last_sent_ns;
 	a.last_received_ns = b.last_received_ns;
 	a.last_ack_ns = b.last_ack_ns;
+	a.order = b.order; /* sock_diag does not know it */
 	return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
@@ -224,6 +229,20 @@ static int check_samples(struct sock_fast *fast, struct snapshot *snapshot, cons
 	return r;
 }
 
+/* Of the caller, in the kernel's unit of time. */
+static struct walk_sieve sieve_of(const struct lane *lane)
+{
+	const struct sock_sieve *sieve = lane->request->sieve;
+	struct walk_sieve walk = {.on = sieve != NULL};
+
+	if (!sieve)
+		return walk;
+	walk.wait_ticks = SOCK_WAIT_NS * lane->decode.hz / NSEC_PER_SEC;
+	walk.move_ticks = SOCK_MOVE_NS * lane->decode.hz / NSEC_PER_SEC;
+	memcpy(walk.masks, sieve->masks, sizeof(walk.masks));
+	return walk;
+}
+
 static int walk_table(struct sock_fast *fast, struct snapshot *snapshot, struct sock_fast_request *request,
 		      struct lane lanes[WALK_LANES], struct why *why)
 {
@@ -243,8 +262,11 @@ static int walk_table(struct sock_fast *fast, struct snapshot *snapshot, struct 
 		lanes[i].step = max_of(
 			min_of(WALK_RECORDS / 2 * buckets / (request->expected + 1), (uint64_t)WALK_BUCKETS), 1u);
 		sock_decode_begin(&lanes[i].decode, fast->walk, i);
+		lanes[i].sieve = sieve_of(&lanes[i]);
 	}
-	worker_start(&lanes[1].worker, run_lane, &lanes[1], request->expected * SOCKET_NS / 2);
+	/* A sieve leaves too little work for two. */
+	if (!request->sieve)
+		worker_start(&lanes[1].worker, run_lane, &lanes[1], request->expected * SOCKET_NS / 2);
 	run_lane(&lanes[0]);
 	worker_join(&lanes[1].worker);
 	r = lanes[0].result < 0 ? lanes[0].result : lanes[1].result;
@@ -252,6 +274,8 @@ static int walk_table(struct sock_fast *fast, struct snapshot *snapshot, struct 
 		r = socket_share_end(&share);
 	if (r == 0 && !fast->checked)
 		r = check_samples(fast, snapshot, lanes, why);
+	if (request->sieve)
+		memcpy(request->sieve->classes, lanes[0].sieve.classes, sizeof(request->sieve->classes));
 	return r;
 }
 

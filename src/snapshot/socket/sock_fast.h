@@ -20,7 +20,8 @@ struct sock_fast_request {
 	uint32_t states;              /* requested */
 	size_t expected;
 	bool with_tcp;
-	uint32_t rest; /* out: states that the caller must still dump */
+	struct sock_sieve *sieve; /* with_tcp; NULL: all connections */
+	uint32_t rest;            /* out: states that the caller must still dump */
 };
 
 /*

@@ -6,11 +6,6 @@
 #include "base/clock.h"
 #include "snapshot/core/scan.h"
 
-/* Reading one takes 5 us. */
-#define KNOWN_MAX 100
-/* Half-open connections are seen at least that often: once in each window of the diagnosis. */
-#define DUMP_NS (800 * NSEC_PER_MSEC)
-
 /* Names in the first line, values in the second: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens .. */
 uint64_t sock_known_parse_opens(const char *text)
 {
@@ -33,9 +28,10 @@ uint64_t sock_known_opens(struct snapshot *snapshot)
 	return sock_known_parse_opens(buf_text(&snapshot->text));
 }
 
-bool sock_known_suffices(const struct sock_known *known, uint64_t opens, uint64_t now_ns)
+bool sock_known_suffices(const struct sock_known *known, uint64_t opens, uint64_t now_ns, uint64_t longest_ns)
 {
-	return known->complete && opens != UINT64_MAX && opens == known->opens && now_ns - known->dumped_ns < DUMP_NS;
+	return known->complete && opens != UINT64_MAX && opens == known->opens &&
+	       now_ns - known->dumped_ns < longest_ns;
 }
 
 void sock_known_remember(struct sock_known *known, const struct snapshot *snapshot, size_t from, uint8_t ext,
@@ -46,7 +42,7 @@ void sock_known_remember(struct sock_known *known, const struct snapshot *snapsh
 
 	known->dumped_ns = now_ns;
 	known->opens = opens;
-	known->complete = table->count - from <= KNOWN_MAX;
+	known->complete = table->count - from <= SOCK_KNOWN_MAX;
 	known->questions.count = 0;
 	/* Listeners are dumped together, as those of sock_watch. */
 	for (size_t i = from; known->complete && i < table->count; i++)

@@ -21,8 +21,11 @@ struct sock_known {
 uint64_t sock_known_opens(struct snapshot *snapshot);
 /* The same, of the text of /proc/net/snmp. */
 uint64_t sock_known_parse_opens(const char *text);
-/* Whether the known connections are still all of them. */
-bool sock_known_suffices(const struct sock_known *known, uint64_t opens, uint64_t now_ns);
+/* As many as are worth to be read one by one, at 5 us each. */
+#define SOCK_KNOWN_MAX 100
+
+/* Whether the known connections are still all of them, but for half-open ones of the time since the last dump. */
+bool sock_known_suffices(const struct sock_known *known, uint64_t opens, uint64_t now_ns, uint64_t longest_ns);
 /* After a dump that added the sockets from index `from`. ext: extensions to request. */
 void sock_known_remember(struct sock_known *known, const struct snapshot *snapshot, size_t from, uint8_t ext,
 			 uint64_t opens, uint64_t now_ns);

@@ -12,13 +12,21 @@
 /* Ranges closer than this are copied as one. */
 #define GAP_MAX  24
 #define STEP_MAX (1 << 20)
+/* Empty buckets that one step passes over, in groups. */
+#define GROUP          4
+#define GROUPS_AT_ONCE 16
 /* NEW_SYN_RECV: a request socket, not a full one. */
 #define REQUEST 12
 
 struct range {
 	uint32_t from, to; /* offsets in the kernel's struct, multiples of 8 */
 	uint32_t at;       /* offset in the record */
+	bool sieved;       /* holds a field that the sieve looks at */
 };
+
+static const enum walk_field sieved[] = {WALK_RETRANSMITS, WALK_CA_STATE,   WALK_LRCVTIME,
+					 WALK_RCV_NXT,     WALK_COPIED_SEQ, WALK_WRITE_SEQ,
+					 WALK_SND_UNA,     WALK_LSNDTIME,   WALK_RCV_TSTAMP};
 
 /* The kfunc that casts a number to a pointer, and a struct that is an array of 64-bit words (Linux 6.2 and later). */
 enum { CAST = WALK_FIELD_COUNT + WALK_PLACE_COUNT, ARRAY, QUESTIONS };
@@ -97,6 +105,11 @@ static void make_ranges(struct sock_walk *walk, struct plan *plan)
 	vec_each(&plan->ranges, range) {
 		range->at = at;
 		at += range->to - range->from;
+		for (size_t i = 0; i < ARRAY_SIZE(sieved); i++) {
+			uint32_t field = plan->questions[sieved[i]].answer;
+
+			range->sieved |= field >= range->from && field < range->to;
+		}
 	}
 	walk->record_size = at;
 }
@@ -183,20 +196,60 @@ static void put_main(struct insns *code, const struct sock_walk *walk, int map)
 	insns_repeat(code, STEP_MAX);
 }
 
-/* Next bucket or end. Checks by the nulls value that the chain ended in its own bucket. */
+/* Jumps to one place that is not there yet. */
+struct jumps {
+	size_t items[3 * GROUPS_AT_ONCE];
+	size_t count;
+};
+
+static void jump(struct insns *code, struct jumps *jumps)
+{
+	jumps->items[jumps->count++] = insns_jump(code);
+}
+
+static void land(struct insns *code, const struct jumps *jumps)
+{
+	for (size_t i = 0; i < jumps->count; i++)
+		insns_land(code, jumps->items[i]);
+}
+
+/*
+ * Next bucket with a connection, or end. Checks by the nulls value that the chain ended in its own bucket. Most buckets
+ * are empty, and a step is a call: several of them are passed over in one.
+ */
 static void put_next_bucket(struct insns *code)
 {
+	struct jumps single = {}, ends = {};
+
 	PUT(code, LOAD(BPF_DW, R1, R6, AREA(at)), SKIP_IF_NULL(R1, 8));
 	PUT(code, CALCULATE_BY(BPF_RSH, R7, 1), LOAD(BPF_DW, R2, R6, AREA(first)), CALCULATE(BPF_ADD, R2, R1),
 	    ADD(R2, -1), SKIP_IF(BPF_JEQ, R7, R2, 3));
 	PUT(code, LOAD(BPF_DW, R2, R6, AREA(strayed)), ADD(R2, 1), STORE(BPF_DW, R6, AREA(strayed), R2));
-	PUT(code, LOAD(BPF_DW, R2, R6, AREA(buckets)), SKIP_IF(BPF_JGE, R1, R2, 9),
-	    SKIP_IF_BY(BPF_JGE, R1, WALK_BUCKETS, 8));
+	PUT(code, LOAD(BPF_DW, R3, R6, AREA(buckets)));
+	for (unsigned i = 0; i < GROUPS_AT_ONCE; i++) {
+		PUT(code, COPY(R4, R1), ADD(R4, GROUP), SKIP_IF(BPF_JGT, R4, R3, 0));
+		jump(code, &single);
+		PUT(code, SKIP_IF_BY(BPF_JGT, R1, WALK_BUCKETS - GROUP, 0));
+		jump(code, &single);
+		PUT(code, COPY(R5, R1), CALCULATE_BY(BPF_LSH, R5, 3), CALCULATE(BPF_ADD, R5, R6),
+		    LOAD(BPF_DW, R2, R5, AREA(heads)));
+		/* The end of a chain is odd, so all are empty if all are odd. */
+		for (int k = 1; k < GROUP; k++)
+			PUT(code, LOAD(BPF_DW, R0, R5, AREA(heads) + 8 * k), CALCULATE(BPF_AND, R2, R0));
+		PUT(code, CALCULATE_BY(BPF_AND, R2, 1), SKIP_IF_BY(BPF_JEQ, R2, 0, 0));
+		jump(code, &single);
+		PUT(code, COPY(R1, R4));
+	}
+	land(code, &single);
+	PUT(code, SKIP_IF(BPF_JGE, R1, R3, 0));
+	jump(code, &ends);
+	PUT(code, SKIP_IF_BY(BPF_JGE, R1, WALK_BUCKETS, 0));
+	jump(code, &ends);
 	PUT(code, COPY(R2, R1), CALCULATE_BY(BPF_LSH, R2, 3), CALCULATE(BPF_ADD, R2, R6),
-	    LOAD(BPF_DW, R2, R2, AREA(heads)), STORE(BPF_DW, R6, AREA(node), R2), ADD(R1, 1),
-	    STORE(BPF_DW, R6, AREA(at), R1), SKIP(2));
+	    LOAD(BPF_DW, R2, R2, AREA(heads)), ADD(R1, 1), STORE(BPF_DW, R6, AREA(node), R2),
+	    STORE(BPF_DW, R6, AREA(at), R1), SET(R0, 0), RETURN);
+	land(code, &ends);
 	PUT(code, SET(R0, 1), RETURN);
-	PUT(code, SET(R0, 0), RETURN);
 }
 
 /* Copies a range of the connection at R7, or at R8 on kernels without the cast. */
@@ -224,11 +277,80 @@ static void put_cast(struct insns *code, const struct plan *plan)
 		    CALL_KERNEL(plan->questions[CAST].answer), COPY(R7, R0));
 }
 
+/* TO = the time since then, in ticks. */
+static void put_age(struct insns *code, const struct sock_walk *walk, unsigned to, enum walk_field then)
+{
+	PUT(code, LOAD(BPF_W, to, R6, AREA(jiffies)), LOAD(BPF_W, R0, R9, walk->fields[then].at),
+	    CALCULATE32(BPF_SUB, to, R0));
+}
+
+/* Whether two sequence numbers differ and that has held for wait_ticks, by the age in a register: it waits. */
+static void put_waits(struct insns *code, const struct sock_walk *walk, enum walk_field end, enum walk_field begin,
+		      unsigned age, struct jumps *waits)
+{
+	PUT(code, LOAD(BPF_W, R0, R9, walk->fields[end].at), LOAD(BPF_W, R1, R9, walk->fields[begin].at),
+	    SKIP_IF(BPF_JEQ, R0, R1, 3), LOAD(BPF_DW, R0, R6, AREA(sieve.wait_ticks)), SKIP_IF(BPF_JLT, age, R0, 1),
+	    SKIP(0));
+	jump(code, waits);
+}
+
+/* Counts a connection of the class; goes on if its hash chooses it. */
+static void put_class(struct insns *code, const struct sock_walk *walk, enum walk_class class, struct jumps *dropped)
+{
+	int count = AREA(sieve.classes) + (int)sizeof(uint64_t) * (int)class,
+	    mask = AREA(sieve.masks) + (int)sizeof(uint64_t) * (int)class;
+
+	PUT(code, LOAD(BPF_DW, R1, R6, count), ADD(R1, 1), STORE(BPF_DW, R6, count, R1));
+	/* The kernel's hash counts ports up: multiplied, its upper bits are spread. */
+	PUT(code, LOAD(BPF_W, R1, R9, walk->fields[WALK_HASH].at), CALCULATE32_BY(BPF_MUL, R1, 0x9e3779b1),
+	    CALCULATE_BY(BPF_RSH, R1, WALK_HASH_SHIFT), LOAD(BPF_DW, R2, R6, mask), CALCULATE(BPF_AND, R1, R2),
+	    SKIP_IF_BY(BPF_JNE, R1, 0, 0));
+	jump(code, dropped);
+}
+
+/* States but the two in which a connection rests are copied. */
+static void put_sieve(struct insns *code, const struct sock_walk *walk, const struct plan *plan, struct jumps *dropped)
+{
+	const struct walk_position *ca_state = &walk->fields[WALK_CA_STATE];
+	struct jumps whole = {}, waits = {}, moves = {};
+
+	PUT(code, LOAD(BPF_DW, R1, R6, AREA(sieve.on)), SKIP_IF_NULL(R1, 0));
+	jump(code, &whole);
+	PUT(code, LOAD(BPF_B, R1, R9, walk->fields[WALK_STATE].at), SKIP_IF_BY(BPF_JEQ, R1, SOCKET_ESTABLISHED, 1),
+	    SKIP_IF_BY(BPF_JNE, R1, SOCKET_CLOSE_WAIT, 0));
+	jump(code, &whole);
+	for (size_t i = 1; i < plan->ranges.count; i++)
+		if (plan->ranges.items[i].sieved)
+			put_copy(code, plan, &plan->ranges.items[i]);
+	put_age(code, walk, R3, WALK_LSNDTIME);
+	put_age(code, walk, R4, WALK_LRCVTIME);
+	put_age(code, walk, R5, WALK_RCV_TSTAMP);
+	PUT(code, LOAD(BPF_B, R1, R9, walk->fields[WALK_RETRANSMITS].at), SKIP_IF_BY(BPF_JNE, R1, 0, 0));
+	jump(code, &waits);
+	PUT(code, LOAD(BPF_W, R1, R9, ca_state->at), CALCULATE_BY(BPF_RSH, R1, ca_state->shift),
+	    CALCULATE_BY(BPF_AND, R1, ca_state->width ? (1 << ca_state->width) - 1 : 0xff),
+	    SKIP_IF_BY(BPF_JGE, R1, WALK_CA_RECOVERY, 0));
+	jump(code, &waits);
+	put_waits(code, walk, WALK_WRITE_SEQ, WALK_SND_UNA, R5, &waits);
+	put_waits(code, walk, WALK_RCV_NXT, WALK_COPIED_SEQ, R4, &waits);
+	PUT(code, LOAD(BPF_DW, R1, R6, AREA(sieve.move_ticks)), SKIP_IF(BPF_JLT, R3, R1, 1),
+	    SKIP_IF(BPF_JGE, R4, R1, 0));
+	jump(code, dropped);
+	put_class(code, walk, WALK_MOVES, dropped);
+	PUT(code, SKIP(0));
+	jump(code, &moves);
+	land(code, &waits);
+	put_class(code, walk, WALK_WAITS, dropped);
+	land(code, &moves);
+	land(code, &whole);
+}
+
 /* One step of the walk: a connection, or the next bucket. R7 is the node, R8 the connection, R9 its record. */
 static void put_step(struct insns *code, const struct sock_walk *walk, const struct plan *plan, int map)
 {
 	const struct walk_position *fields = walk->fields;
 	size_t connection, full, other_net, waiting, request;
+	struct jumps dropped = {};
 
 	PUT(code, ADDRESS(BPF_PSEUDO_MAP_VALUE, R6, map), LOAD(BPF_DW, R7, R6, AREA(node)), COPY(R1, R7),
 	    CALCULATE_BY(BPF_AND, R1, 1), SKIP_IF_BY(BPF_JNE, R1, 0, 1), SKIP_IF_BY(BPF_JNE, R7, 0, 0));
@@ -249,6 +371,8 @@ static void put_step(struct insns *code, const struct sock_walk *walk, const str
 	waiting = insns_jump(code);
 	PUT(code, SKIP_IF_BY(BPF_JEQ, R1, REQUEST, 0));
 	request = insns_jump(code);
+	if (walk->with_tcp)
+		put_sieve(code, walk, plan, &dropped);
 	for (size_t i = 1; i < plan->ranges.count; i++)
 		put_copy(code, plan, &plan->ranges.items[i]);
 	if (plan->questions[WALK_INODE].answer == LAYOUT_NONE)
@@ -259,6 +383,7 @@ static void put_step(struct insns *code, const struct sock_walk *walk, const str
 	    ADD(R1, -1), STORE(BPF_DW, R9, 0, R1));
 	PUT(code, LOAD(BPF_DW, R1, R6, AREA(count)), ADD(R1, 1), STORE(BPF_DW, R6, AREA(count), R1));
 	insns_land(code, other_net);
+	land(code, &dropped);
 	PUT(code, SET(R0, 0), RETURN);
 	insns_land(code, waiting);
 	insns_land(code, request);
@@ -310,7 +435,7 @@ void sock_walk_close(struct sock_walk *walk)
 	free(walk);
 }
 
-int sock_walk_run(struct sock_walk *walk, unsigned lane, uint64_t first, uint64_t count)
+int sock_walk_run(struct sock_walk *walk, unsigned lane, uint64_t first, uint64_t count, const struct walk_sieve *sieve)
 {
 	struct walk_area *area = sock_walk_area(walk, lane);
 
@@ -318,6 +443,8 @@ int sock_walk_run(struct sock_walk *walk, unsigned lane, uint64_t first, uint64_
 	area->first = first;
 	area->buckets = count;
 	area->node = 1; /* the end of a chain */
+	if (sieve)
+		area->sieve = *sieve;
 	return program_run(&walk->lanes[lane]);
 }
 

@@ -126,6 +126,8 @@
 	F(TOTAL_RTO_TIME, "tcp_sock", "total_rto_time", 4)                                                             \
 	F(RTO_STAMP, "tcp_sock", "rto_stamp", 4)                                                                       \
 	F(TIMEOUT_REHASH, "tcp_sock", "timeout_rehash", 2)                                                             \
+	F(MSTAMP, "tcp_sock", "tcp_mstamp", 8)                                                                         \
+	F(DELIVERED_MSTAMP, "tcp_sock", "delivered_mstamp", 8)                                                         \
 	F(PLB_REHASH, "tcp_sock", "plb_rehash", 4)                                                                     \
 	F(CA_PRIVATE, "inet_connection_sock", "icsk_ca_priv", WALK_CA_BYTES)
 
@@ -173,6 +175,30 @@ struct walk_position {
 };
 #define WALK_NONE UINT16_MAX
 
+/*
+ * Which connections are copied: most of very many are idle, and a look at a few of their words shows it. Of each class
+ * those are copied whose hash has none of the bits of its mask, so that the same ones are followed from walk to walk.
+ */
+/* TCP_CA_Recovery; TCP_CA_Loss is more. */
+#define WALK_CA_RECOVERY 3
+
+enum walk_class {
+	WALK_WAITS, /* data unacknowledged or unread for some time, a timeout, a recovery from loss */
+	WALK_MOVES, /* no such thing; sent or received data lately */
+	WALK_CLASSES,
+};
+
+struct walk_sieve {
+	uint64_t on; /* 0: all are copied */
+	uint64_t wait_ticks, move_ticks;
+	uint64_t masks[WALK_CLASSES];
+	uint64_t classes[WALK_CLASSES]; /* out: how many there are of each, added up from run to run */
+};
+
+/* Of its 32 bits, those above. */
+#define WALK_HASH_SHIFT 20
+#define WALK_MASK_MAX   0xfff
+
 /* Memory shared by program and caller. */
 struct walk_area {
 	uint64_t peek; /* in: address to read instead of a walk */
@@ -187,6 +213,7 @@ struct walk_area {
 	uint64_t full;    /* output full; the last bucket may be incomplete */
 	uint64_t strayed; /* a chain led to another bucket: a socket was freed meanwhile */
 	uint64_t others;  /* states (bits) of entries of this namespace that are not full sockets */
+	struct walk_sieve sieve;
 #define WALK_BUCKETS 4096
 	uint64_t heads[WALK_BUCKETS];
 	uint8_t records[];
@@ -212,7 +239,11 @@ static inline struct walk_area *sock_walk_area(const struct sock_walk *walk, uns
 /* A negative errno: not supported or not permitted by this kernel. */
 int sock_walk_open(struct sock_walk **ret_walk, bool with_tcp, struct why *why) _must_check_;
 void sock_walk_close(struct sock_walk *walk);
-/* Walks buckets first .. first + count (at most WALK_BUCKETS) of the hash table of the thread's namespace. */
-int sock_walk_run(struct sock_walk *walk, unsigned lane, uint64_t first, uint64_t count) _must_check_;
+/*
+ * Walks buckets first .. first + count (at most WALK_BUCKETS) of the hash table of the thread's namespace; sieve NULL:
+ * all connections.
+ */
+int sock_walk_run(struct sock_walk *walk, unsigned lane, uint64_t first, uint64_t count,
+		  const struct walk_sieve *sieve) _must_check_;
 /* Reads 16 bytes of kernel memory; zero: not mapped. */
 void sock_walk_peek(struct sock_walk *walk, unsigned lane, uint64_t address, uint64_t ret_bytes[2]);

@@ -28,14 +28,60 @@ bool socket_is_active(const struct socket_record *socket, const struct tcp_recor
 	       (tcp->unacked > 0 || tcp->last_sent_ns < SOCK_ACTIVE_NS || tcp->last_received_ns < SOCK_ACTIVE_NS);
 }
 
-bool sock_watch_due(const struct sock_watch *watch)
+bool sock_watch_due(const struct sock_watch *watch, uint64_t least_ns)
 {
-	uint64_t pause = min_of(PAUSE_MAX_NS, PAUSE_FACTOR * watch->took_ns);
+	uint64_t pause = max_of(min_of(PAUSE_MAX_NS, PAUSE_FACTOR * watch->took_ns), least_ns);
 
 	return watch->ended_ns == 0 || clock_monotonic_ns() - watch->ended_ns >= pause;
 }
 
-void sock_watch_remember(struct sock_watch *watch, struct snapshot *snapshot, size_t from, uint8_t ext)
+/* As sock_walk.c has it. Unknown times and counts compare as large. */
+enum walk_class socket_class(const struct socket_record *socket, const struct tcp_record *tcp)
+{
+	if (socket->state != SOCKET_ESTABLISHED && socket->state != SOCKET_CLOSE_WAIT)
+		return socket_is_active(socket, tcp) ? WALK_WAITS : WALK_CLASSES;
+	if (!tcp)
+		return WALK_MOVES;
+	if ((tcp->retransmits && tcp->retransmits != UINT8_MAX) ||
+	    (tcp->ca_state >= WALK_CA_RECOVERY && tcp->ca_state != UINT8_MAX) ||
+	    (socket->sendq_bytes && tcp->last_ack_ns >= SOCK_WAIT_NS) ||
+	    (socket->recvq_bytes && tcp->last_received_ns >= SOCK_WAIT_NS))
+		return WALK_WAITS;
+	return tcp->last_sent_ns < SOCK_MOVE_NS || tcp->last_received_ns < SOCK_MOVE_NS ? WALK_MOVES : WALK_CLASSES;
+}
+
+/* With hysteresis, so that the same connections are followed while their number varies a little. */
+void sock_sieve_adapt(struct sock_sieve *sieve, size_t followed_max)
+{
+	for (unsigned i = 0; i < WALK_CLASSES; i++) {
+		uint64_t *mask = &sieve->masks[i];
+
+		while (sieve->classes[i] / (*mask + 1) > followed_max && *mask < WALK_MASK_MAX)
+			*mask = *mask * 2 + 1;
+		while (*mask && sieve->classes[i] / (*mask / 2 + 1) <= followed_max * 4 / 5)
+			*mask /= 2;
+		sieve->classes[i] = 0;
+	}
+}
+
+void sock_sieve_begin(struct sock_sieve *sieve, uint64_t expected, size_t followed_max)
+{
+	for (unsigned i = 0; i < WALK_CLASSES; i++)
+		sieve->classes[i] = expected;
+	sock_sieve_adapt(sieve, followed_max);
+}
+
+static bool passes(struct sock_sieve *sieve, const struct socket_record *socket, const struct tcp_record *tcp)
+{
+	enum walk_class class = socket_class(socket, tcp);
+
+	if (socket->state == SOCKET_LISTEN || class == WALK_CLASSES)
+		return socket->state == SOCKET_LISTEN;
+	sieve->classes[class]++;
+	return !(socket->cookie * UINT64_C(0x9e3779b97f4a7c15) >> 40 & sieve->masks[class]);
+}
+
+void sock_watch_sift(struct snapshot *snapshot, size_t from, struct sock_sieve *sieve)
 {
 	struct snapshot_table *sockets = snapshot_table(snapshot, &socket_type),
 			      *tcps = snapshot_table(snapshot, &tcp_type);
@@ -43,20 +89,17 @@ void sock_watch_remember(struct sock_watch *watch, struct snapshot *snapshot, si
 	struct tcp_record *parts = (struct tcp_record *)tcps->items;
 	size_t kept = from, kept_parts = SIZE_MAX;
 
-	watch->active.count = 0;
 	for (size_t i = from; i < sockets->count; i++) {
 		struct socket_record *socket = &all[i];
+		const struct tcp_record *tcp = socket->tcp == SOCKET_NONE ? NULL : &parts[socket->tcp];
 
 		/* TCP records of earlier sockets are not touched. */
-		if (kept_parts == SIZE_MAX && socket->tcp != SOCKET_NONE)
+		if (kept_parts == SIZE_MAX && tcp)
 			kept_parts = socket->tcp;
-		if (!socket_is_active(socket, socket->tcp == SOCKET_NONE ? NULL : &parts[socket->tcp]))
+		if (sieve ? !passes(sieve, socket, tcp) : !socket_is_active(socket, tcp))
 			continue;
-		/* Listeners are dumped together: a lookup with SO_REUSEPORT may find another one. */
-		if (socket->state != SOCKET_LISTEN)
-			vec_push(&watch->active, sock_question(socket, ext));
-		if (socket->tcp != SOCKET_NONE) {
-			parts[kept_parts] = parts[socket->tcp];
+		if (tcp) {
+			parts[kept_parts] = *tcp;
 			socket->tcp = (uint32_t)kept_parts++;
 		}
 		all[kept++] = *socket;
@@ -64,4 +107,16 @@ void sock_watch_remember(struct sock_watch *watch, struct snapshot *snapshot, si
 	sockets->count = kept;
 	if (kept_parts != SIZE_MAX)
 		tcps->count = kept_parts;
+}
+
+void sock_watch_remember(struct sock_watch *watch, const struct snapshot *snapshot, size_t from, uint8_t ext)
+{
+	const struct snapshot_table *table = snapshot_table(snapshot, &socket_type);
+	const struct socket_record *sockets = (const struct socket_record *)table->items;
+
+	watch->active.count = 0;
+	/* Listeners are dumped together: a lookup with SO_REUSEPORT may find another one. */
+	for (size_t i = from; i < table->count; i++)
+		if (sockets[i].state != SOCKET_LISTEN)
+			vec_push(&watch->active, sock_question(&sockets[i], ext));
 }

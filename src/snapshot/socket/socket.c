@@ -408,6 +408,7 @@ void socket_add_answer(const struct snapshot *snapshot, const struct socket_pars
 	if (!tcp)
 		return;
 	memcpy(tcp->cc, answer->cc, sizeof(tcp->cc));
+	tcp->order = answer->order;
 	if (answer->has_bbr)
 		fill_bbr(tcp, &answer->bbr);
 }

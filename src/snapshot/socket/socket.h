@@ -123,7 +123,11 @@ struct tcp_record {
 	double bbr_cwnd_gain;
 	double dctcp_alpha;
 	uint64_t vegas_rtt_ns;
+	uint8_t order; /* not a field: enum tcp_order */
 };
+
+/* Which data was the last, where the kernel's ticks do not tell; only a walk (sock_walk.h) knows. */
+enum tcp_order { TCP_ORDER_UNKNOWN, TCP_RECEIVED_LAST, TCP_SENT_LAST };
 
 /* Consecutive timeouts of the pending timer; 0 if none is pending. */
 static inline uint8_t socket_timeouts(const struct socket_record *socket)

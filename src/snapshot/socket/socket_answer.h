@@ -36,6 +36,7 @@ struct socket_answer {
 	size_t info_len; /* valid bytes of info; 0: none */
 	struct tcp_info_wire info;
 	char cc[16];
+	uint8_t order; /* enum tcp_order */
 	bool has_bbr;
 	struct tcp_bbr_info bbr;
 };

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* When an agent rests, and what it sheds to stay below a limit of CPU time. */
+#include "unit.h"
+
+#include "agent/shed.h"
+#include "base/clock.h"
+#include "run/rest.h"
+
+/* Windows of a second; returns how many of them were dense. */
+static unsigned go_on(struct rest *rest, uint64_t *now_ns, unsigned seconds, bool stirred)
+{
+	unsigned dense = 0;
+
+	for (unsigned i = 0; i < seconds; i++) {
+		*now_ns += NSEC_PER_SEC;
+		dense += !rest_note(rest, *now_ns, stirred);
+	}
+	return dense;
+}
+
+TEST(it_rests_when_nothing_is_suspected)
+{
+	struct rest rest = {.pace_ns = NSEC_PER_SEC};
+	uint64_t now_ns = NSEC_PER_SEC;
+
+	/* It begins with a look. */
+	CHECK_EQ_UINT(go_on(&rest, &now_ns, 5, false), 5);
+	CHECK_EQ_UINT(go_on(&rest, &now_ns, 100, false), 0);
+	/* Something new, and the time that it takes to be confirmed. */
+	CHECK_EQ_UINT(go_on(&rest, &now_ns, 1, true), 1);
+	CHECK_EQ_UINT(go_on(&rest, &now_ns, 20, false), 4);
+}
+
+TEST(dense_sampling_is_used_up)
+{
+	struct rest rest = {.pace_ns = NSEC_PER_SEC};
+	uint64_t now_ns = NSEC_PER_SEC;
+	unsigned dense = go_on(&rest, &now_ns, 70, true);
+
+	CHECK(dense >= 55 && dense <= 65);
+	/* From then on a seventh of the time. */
+	dense = go_on(&rest, &now_ns, 700, true);
+	CHECK(dense >= 80 && dense <= 120);
+	rest.never_dense = true;
+	CHECK_EQ_UINT(go_on(&rest, &now_ns, 10, true), 0);
+}
+
+TEST(a_run_without_a_pace_for_rest_never_rests)
+{
+	struct rest rest = {};
+	uint64_t now_ns = NSEC_PER_SEC;
+
+	CHECK_EQ_UINT(go_on(&rest, &now_ns, 100, false), 100);
+}
+
+/* Periods in which it uses this share of a CPU; returns how often the step changed. */
+static unsigned use(struct shed *shed, uint64_t times[2], double share, unsigned periods)
+{
+	unsigned changes = 0;
+
+	for (unsigned i = 0; i < periods; i++) {
+		times[0] += SHED_PERIOD_NS;
+		times[1] += (uint64_t)(share * (double)SHED_PERIOD_NS);
+		changes += shed_note(shed, times[0], times[1]);
+	}
+	return changes;
+}
+
+TEST(it_sheds_in_steps_and_takes_them_back)
+{
+	struct shed shed = {.limit = 0.02};
+	uint64_t times[2] = {NSEC_PER_SEC, NSEC_PER_SEC};
+
+	/* The start loads programs. */
+	CHECK_EQ_UINT(use(&shed, times, 0.9, 1), 0);
+	CHECK_EQ_UINT(use(&shed, times, 0.019, 10), 0);
+	CHECK_EQ_UINT(use(&shed, times, 0.03, 2), 2);
+	CHECK_EQ_INT(shed.step, SHED_FOLLOWED);
+	CHECK(shed.used > 0.0299 && shed.used < 0.0301);
+	/* Below, but not far. */
+	CHECK_EQ_UINT(use(&shed, times, 0.015, 100), 0);
+	CHECK_EQ_UINT(use(&shed, times, 0.005, 6), 1);
+	CHECK_EQ_INT(shed.step, SHED_DENSE);
+	/* The next step back waits longer, and so does the one after a relapse. */
+	CHECK_EQ_UINT(use(&shed, times, 0.005, 11), 0);
+	CHECK_EQ_UINT(use(&shed, times, 0.005, 1), 1);
+	CHECK_EQ_INT(shed.step, SHED_NOTHING);
+	CHECK_EQ_UINT(use(&shed, times, 0.03, 1), 1);
+	CHECK_EQ_UINT(use(&shed, times, 0.005, 23), 0);
+	CHECK_EQ_UINT(use(&shed, times, 0.005, 1), 1);
+	CHECK_EQ_INT(shed.step, SHED_NOTHING);
+}
+
+TEST(the_last_step_is_the_last)
+{
+	struct shed shed = {.limit = 0.01};
+	uint64_t times[2] = {NSEC_PER_SEC, NSEC_PER_SEC};
+
+	CHECK_EQ_UINT(use(&shed, times, 0.5, 20), SHED_STEPS - 1);
+	CHECK_EQ_INT(shed.step, SHED_STEPS - 1);
+	for (enum shed_step step = SHED_NOTHING; step < SHED_STEPS; step++)
+		CHECK(shed_what(step) != NULL);
+}
+
+TEST(no_limit_sheds_nothing)
+{
+	struct shed shed = {};
+	uint64_t times[2] = {NSEC_PER_SEC, NSEC_PER_SEC};
+
+	CHECK_EQ_UINT(use(&shed, times, 2, 20), 0);
+}
