@@ -107,7 +107,6 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 #define UNREAD_WINDOWS 3
 /* Windows over which the time of replies is averaged. */
 #define TIMED_WINDOWS 3
-/* Samples this far apart have seen one request of several. */
 /* Within a tick or two, the order of two things is unknown. */
 #define TICKS_NS (2 * NSEC_PER_MSEC)
 /* With fewer exchanges before the run there is no mean. */
