@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Journeys of packets in a recording: waterfalls, stages and maps, as nest path --data writes them. */
+#include "serve/serve.h"
+
+static void answer_path(struct http_request *request)
+{
+	const struct scene *scene = serve_scene(request);
+	const char *dir = http_request_text(request, "dir");
+	struct nest_words words = {};
+
+	if (!scene)
+		return;
+	if (!scene->path) {
+		http_refuse(request, 409, "live journeys are a run: POST /api/v1/runs {\"what\":\"path\"}");
+		return;
+	}
+	if (dir && strcmp(dir, "rx") != 0 && strcmp(dir, "tx") != 0) {
+		http_refuse(request, 400, "dir is rx or tx");
+		return;
+	}
+	nest_words_add(&words, "path");
+	nest_words_add(&words, "--data=-");
+	nest_words_option(&words, "file", scene->path);
+	nest_words_option(&words, "where", http_request_text(request, "where"));
+	nest_words_option(&words, "by", http_request_text(request, "by"));
+	nest_words_option(&words, "from", http_request_text(request, "from"));
+	nest_words_option(&words, "to", http_request_text(request, "to"));
+	if (dir)
+		nest_words_add(&words, *dir == 'r' ? "--rx" : "--tx");
+	ask_start(request, (const char *const *)words.words, 400, ask_answer_object);
+	nest_words_done(&words);
+}
+
+static const struct http_param path_params[] = {
+	{"where", HTTP_EXPR, "only journeys that match"},
+	{"by", HTTP_NAMES, "group by these fields"},
+	{"dir", HTTP_TEXT, "rx or tx: one direction only"},
+	{"from", HTTP_NS, "from this time on"},
+	{"to", HTTP_NS, "up to this time"},
+	SERVE_SCENE_PARAMS,
+	{},
+};
+
+static const struct http_route path_route = {
+	.service = HTTP_SERVE,
+	.method = "GET",
+	.path = "/api/v1/path",
+	.summary = "journeys of packets through the host in a recording: slowest, stages, durations over time",
+	.params = path_params,
+	.answer = "path_picture",
+	.handle = answer_path,
+};
+HTTP_ROUTE(path_route);
