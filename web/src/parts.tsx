@@ -127,8 +127,10 @@ export function commandLink(line: string, from: Parameters<typeof linkTo>[3]): s
     const name = /^ (\w+)/.exec(found[2] ?? '');
     return name ? linkTo('tables', name[1]!, args, from) : null;
   }
-  case 'explain': case 'diagnose': case 'watch': case 'flow': case 'path': case 'record': case 'report': case 'sql':
-  case 'top': case 'rules': case 'doctor': case 'hardware': case 'oops':
+  case 'path':
+    return linkTo('path', '', args, from);
+  case 'explain': case 'diagnose': case 'watch': case 'flow': case 'record': case 'report': case 'sql': case 'top':
+  case 'rules': case 'doctor': case 'hardware': case 'oops':
     return null;
   default:
     return linkTo('tools', found[1]!, args, from);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tools: any tool or event of nest, started in the server, with its rows, their distribution, and it over time.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { follow, get, post, remove, type Field, type Row, type Runnable } from './api';
+import { get, type Field, type Row, type Runnable } from './api';
 import { useRecording, useWorld } from './context';
 import { FilterBar } from './filter';
 import { heading, shell, whole } from './format';
@@ -10,6 +10,7 @@ import { addUp, bucketOf, HeatMap, Histogram, INTERVAL_NS, type Bucket, type Sam
 import { useLoad } from './hooks';
 import { Command, Drawer, Empty, Failed, Loading, Term } from './parts';
 import { linkTo } from './route';
+import { SaveRecording, useRun, type RunSettings } from './run';
 
 const KEPT_ROWS = 20000, DRAW_MS = 250, KEPT_INTERVALS = 300;
 
@@ -90,64 +91,28 @@ export function toSamples(rows: Row[], field: string): Sample[] {
   return samples.slice(-KEPT_INTERVALS);
 }
 
-interface Run { id: string; state: 'starting' | 'running' | 'ended' | 'failed'; text: string; lost: number }
-
-function useRun(what: string, settings: { where: string; by: string; hist: string }) {
-  const { report } = useWorld();
-  const recording = useRecording();
-  const [run, setRun] = useState<Run | null>(null);
+// Rows as they come, drawn a few times a second.
+function useRows(what: string, settings: RunSettings) {
   const [rows, setRows] = useState<Row[]>([]);
   const [seen, setSeen] = useState(0);
   const pending = useRef<Row[]>([]);
-  const end = useRef<() => void>(() => undefined);
-
-  const stop = () => {
-    end.current();
-    end.current = () => undefined;
-  };
-  useEffect(() => stop, []);
+  const { run, start, stop } = useRun(what, settings,
+    (record) => { pending.current.push({ received_ns: Date.now() * 1e6, ...record }); },
+    () => {
+      pending.current = [];
+      setRows([]);
+      setSeen(0);
+    });
   useEffect(() => {
-    stop();
-    setRun(null);
-    setRows([]);
-    setSeen(0);
-  }, [what, recording?.id]);
-  const start = async () => {
-    stop();
-    pending.current = [];
-    setRows([]);
-    setSeen(0);
-    setRun({ id: '', state: 'starting', text: '', lost: 0 });
-    try {
-      const body = { what, where: settings.where || undefined, by: settings.by || undefined,
-        hist: settings.hist || undefined };
-      const made = await post<{ id: string }>('runs', { recording: recording?.id }, body);
-      setRun({ id: made.id, state: 'running', text: '', lost: 0 });
-      const close = follow({ what: `run:${made.id}` }, {
-        record: (record) => { pending.current.push({ received_ns: Date.now() * 1e6, ...record }); },
-        lost: (lost) => {
-          report(lost);
-          setRun((old) => old && { ...old, lost: old.lost + lost });
-        },
-        ended: (reason) => setRun((old) => old && { ...old, state: 'ended', text: reason }),
-      });
-      const timer = window.setInterval(() => {
-        const fresh = pending.current.splice(0);
-        if (fresh.length === 0)
-          return;
-        setSeen((n) => n + fresh.length);
-        setRows((old) => old.concat(fresh).slice(-KEPT_ROWS));
-      }, DRAW_MS);
-      end.current = () => {
-        close();
-        window.clearInterval(timer);
-        setRun((old) => old && (old.state === 'running' ? { ...old, state: 'ended', text: 'stopped' } : old));
-        remove(`runs/${made.id}`).catch(() => undefined);
-      };
-    } catch (error) {
-      setRun({ id: '', state: 'failed', text: (error as Error).message, lost: 0 });
-    }
-  };
+    const timer = window.setInterval(() => {
+      const fresh = pending.current.splice(0);
+      if (fresh.length === 0)
+        return;
+      setSeen((n) => n + fresh.length);
+      setRows((old) => old.concat(fresh).slice(-KEPT_ROWS));
+    }, DRAW_MS);
+    return () => window.clearInterval(timer);
+  }, []);
   return { run, rows, seen, start, stop };
 }
 
@@ -165,7 +130,7 @@ function Runner({ item, fields: offered }: { item: Runnable; fields: Field[] }) 
   const recording = useRecording();
   const what = nameOf(item);
   const where = route.args.where ?? '', by = route.args.by ?? '', hist = route.args.hist ?? '';
-  const { run, rows, seen, start, stop } = useRun(what, { where, by, hist });
+  const { run, rows, seen, start, stop } = useRows(what, { where, by, hist });
   const [open, setOpen] = useState<Row | null>(null);
   const [field, setField] = useState('');
   const running = run?.state === 'running' || run?.state === 'starting';
@@ -199,6 +164,7 @@ function Runner({ item, fields: offered }: { item: Runnable; fields: Field[] }) 
           {run && run.lost > 0 && <strong class="lost">, {whole(run.lost)} lost</strong>}
         </span>
         <span class="grow" />
+        <SaveRecording run={run} what={what} />
         <button type="button" disabled={rows.length === 0} onClick={() => save(what, rows)}>Save JSON</button>
       </div>
       {run?.state === 'failed' && <Failed error={new Error(run.text)} retry={start} />}
