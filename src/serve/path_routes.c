@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Journeys of packets in a recording: waterfalls, stages and maps, as nest path --data writes them. */
+#include <string.h>
+
 #include "serve/serve.h"
 
 static void answer_path(struct http_request *request)
@@ -12,6 +14,10 @@ static void answer_path(struct http_request *request)
 		return;
 	if (!scene->path) {
 		http_refuse(request, 409, "live journeys are a run: POST /api/v1/runs {\"what\":\"path\"}");
+		return;
+	}
+	if (!recording_has(scene->recording, "journey")) {
+		http_refuse(request, 404, "this recording has no journeys: nest path --save makes one that has");
 		return;
 	}
 	if (dir && strcmp(dir, "rx") != 0 && strcmp(dir, "tx") != 0) {

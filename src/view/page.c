@@ -83,6 +83,6 @@ void page_begin_plain(struct out *out, const char *title)
 
 void page_end_plain(struct out *out)
 {
-	buf_add_text(&out->pending, "</body></html>");
+	buf_add_text(&out->pending, "</body>\n</html>");
 	out_end_line(out);
 }

@@ -69,11 +69,16 @@ function Problem({ error, retry }: { error: Error; retry: () => void }) {
 const COLUMNS = ['session', 'request', 'raddr', 'rport', 'lport', 'tid', 'comm', 'start_ns', 'span_ns', 'busy_ns',
   'wait_ns', 'calls', 'requests', 'tx_bytes', 'rx_bytes', 'errors', 'class'];
 
+// A trace that was imported without the time of day counts from its beginning.
+function startKind(rows: Row[]): string {
+  return rows.some((row) => Number(row.start_ns) > 1e17) ? 'time' : 'duration';
+}
+
 function sessionFields(rows: Row[]): Field[] {
   const known = new Map(fieldsOfRows(rows).map((field) => [field.name, field]));
   const fields = COLUMNS.map((name) => known.get(name)).filter((field) => field !== undefined);
   return fields.map((field) => (['session', 'class', 'request'].includes(field.name) ? { ...field, kind: 'id' }
-    : field.name === 'start_ns' ? { ...field, kind: 'time' } : field));
+    : field.name === 'start_ns' ? { ...field, kind: startKind(rows) } : field));
 }
 
 function Classes({ rows, where }: { rows: FlowClass[]; where: string }) {
@@ -85,8 +90,8 @@ function Classes({ rows, where }: { rows: FlowClass[]; where: string }) {
       <div class="table-scroll" tabIndex={0} role="region" aria-label="Classes of sessions">
         <table class="plain">
           <thead><tr><th scope="col">Class</th><th scope="col">Sessions</th><th scope="col">Share</th>
-            <th scope="col">Median span</th><th scope="col">Calls</th><th scope="col">Begins with</th>
-            <th scope="col">Look at</th></tr></thead>
+            <th scope="col">Median span</th><th scope="col">Calls</th><th scope="col" class="left">Begins with</th>
+            <th scope="col" class="left">Example</th></tr></thead>
           <tbody>
             {rows.slice(0, 12).map((row) => (
               <tr key={row.class} class={where === `class == ${row.class}` ? 'widest' : ''}>
@@ -94,8 +99,8 @@ function Classes({ rows, where }: { rows: FlowClass[]; where: string }) {
                   onClick={() => change({ where: where === `class == ${row.class}` ? null : `class == ${row.class}` })}>
                   {row.class}</button></th>
                 <td>{whole(row.sessions)}</td><td>{percent(row.share)}</td><td>{duration(row.span_ns)}</td>
-                <td>{count(row.calls)}</td><td><code>{row.function ?? '-'}</code></td>
-                <td><a href={link('diagram', { session: String(row.example) })}>session {row.example}</a></td>
+                <td>{count(row.calls)}</td><td class="left"><code>{row.function ?? '-'}</code></td>
+                <td class="left"><a href={link('diagram', { session: String(row.example) })}>session {row.example}</a></td>
               </tr>))}
           </tbody>
         </table>
@@ -120,7 +125,8 @@ function SessionDrawer({ row, close }: { row: Row; close: () => void }) {
       </p>
       <table class="plain facts-table"><tbody>
         {fields.map((field) => <tr key={field.name}><th scope="row">{field.name}</th>
-          <td>{fieldValue(row[field.name], field.name === 'start_ns' ? { ...field, kind: 'time' } : field)}</td></tr>)}
+          <td>{fieldValue(row[field.name], field.name === 'start_ns' ? { ...field, kind: startKind([row]) }
+            : field)}</td></tr>)}
       </tbody></table>
     </Drawer>
   );
@@ -145,7 +151,7 @@ function Sessions({ params }: { params: Params }) {
   const none = all.data?.rows.length === 0;
   return (
     <>
-      <FilterBar table="sessions" fields={offered} value={where} set={(text) => change({ where: text, row: null })}
+      <FilterBar table="sessions" example="span > 1s and class == 2" fields={offered} value={where} set={(text) => change({ where: text, row: null })}
         error={wrong ? { error: wrong.message } : null} />
       {all.data && all.data.rows.length > 0 && <Classes rows={all.data.rows} where={where} />}
       {sessions.error && !wrong && <Problem error={sessions.error} retry={sessions.reload} />}
@@ -241,7 +247,7 @@ function sayDivergence(one: Divergence): string {
 function MainDivergence({ one }: { one: Divergence }) {
   return (
     <dl class="facts">
-      <dt>function</dt><dd><code>{one.function}</code>{one.module ? ` in ${one.module}` : ''}
+      <dt>function</dt><dd><code>{one.function}</code>{one.module && one.module !== '?' ? ` in ${one.module}` : ''}
         {one.file ? `, ${one.file}${one.line ? `:${one.line}` : ''}` : ''}</dd>
       <dt>difference</dt><dd>{one.kind}: {sayDivergence(one)}</dd>
       {one.waits_in && <><dt>time is spent in</dt><dd><code>{one.waits_in}</code></dd></>}
@@ -277,10 +283,10 @@ function CompareResult({ data, args }: { data: Compared; args: Record<string, st
       </section>}
       {data.others?.length > 0 && <section class="card"><h2>Also different</h2>
         <div class="table-scroll" tabIndex={0} role="region" aria-label="Other differences">
-          <table class="plain"><thead><tr><th scope="col">Function</th><th scope="col">Kind</th>
-            <th scope="col">Difference</th><th scope="col">Confidence</th></tr></thead>
+          <table class="plain"><thead><tr><th scope="col">Function</th><th scope="col" class="left">Kind</th>
+            <th scope="col" class="left">Difference</th><th scope="col">Confidence</th></tr></thead>
           <tbody>{data.others.map((one, i) => <tr key={i}><th scope="row"><code>{one.function}</code></th>
-            <td>{one.kind}</td><td>{sayDivergence(one)}</td>
+            <td class="left">{one.kind}</td><td class="left">{sayDivergence(one)}</td>
             <td>{one.confidence === null ? '-' : one.confidence.toFixed(2)}</td></tr>)}</tbody></table>
         </div></section>}
     </>

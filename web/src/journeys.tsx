@@ -44,14 +44,15 @@ function Waterfall({ journey, help }: { journey: Journey; help: Map<string, stri
       <div class="table-scroll" tabIndex={0} role="region" aria-label="Stages of the journey">
         <table class="plain">
           <thead><tr><th scope="col">Stage</th><th scope="col">At</th><th scope="col">Took</th>
-            <th scope="col">CPU</th><th scope="col">Context</th><th scope="col" class="way-cell">Time</th></tr></thead>
+            <th scope="col">CPU</th><th scope="col" class="left">Context</th>
+            <th scope="col" class="left way-cell">Time</th></tr></thead>
           <tbody>
             {journey.stages.map((stage, i) => (
               <tr key={i} class={stage.widest ? 'widest' : ''}
                 title={`${stage.gap ?? ''}\n${stage.stage}: ${help.get(stage.stage) ?? ''}`}>
                 <th scope="row">{stage.stage}</th><td>+{duration(stage.at_ns)}</td><td>{duration(stage.ns)}</td>
-                <td>{stage.cpu ?? '-'}</td><td>{stage.context ?? '-'}</td>
-                <td class="way-cell"><span class="way" aria-hidden="true">
+                <td>{stage.cpu ?? '-'}</td><td class="left">{stage.context ?? '-'}</td>
+                <td class="left way-cell"><span class="way" aria-hidden="true">
                   {stage.ns > 0 && <span class={`way-bar ${stage.kind}`} style={{
                     left: `${100 * stage.at_ns / total}%`, width: `${100 * stage.ns / total}%` }} />}
                 </span></td>
@@ -126,7 +127,7 @@ function Group({ group, help }: { group: JourneyGroup; help: Map<string, string>
             {group.rows.map((row) => (
               <tr key={row.stage} class={row.owner ? 'widest' : ''}>
                 <th scope="row" title={help.get(row.stage) ?? 'the entire journey'}>{row.stage}</th>
-                {row.count === null ? <td colSpan={8} class="quiet">not visible on this kernel</td> : <>
+                {row.count === null ? <td colSpan={8} class="left quiet">not visible on this kernel</td> : <>
                   <td>{whole(row.count)}</td><td>{say(row.share, percent)}</td><td>{say(row.p50_ns, duration)}</td>
                   <td>{say(row.p90_ns, duration)}</td><td>{say(row.p99_ns, duration)}</td>
                   <td>{say(row.max_ns, duration)}</td><td>{say(row.tail_share, percent)}</td>
@@ -201,7 +202,7 @@ function Maps({ doc }: { doc: PathDocument }) {
   const begin = doc.begin_ns ?? 0, length = doc.columns * doc.column_ns;
   return (
     <section class="card stage-maps">
-      <h2>Over time <span class="quiet">right is later, up is slower, darker is more frequent</span></h2>
+      <h2>Over time <span class="quiet">right is later, up is slower, a stronger colour is more frequent</span></h2>
       {doc.maps.map((map) => <Map2d key={`${map.dir} ${map.stage}`} map={map} doc={doc} tell={setSaid} />)}
       <div class="stage-map-axis quiet" aria-hidden="true">
         {[0, 1, 2, 3, 4].map((i) =>

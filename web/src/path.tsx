@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Path: where packets spend their time inside the host, from a recording or as they are followed.
 import { useRef, useState } from 'preact/hooks';
-import { ApiError, get, type Field, type Runnable } from './api';
+import { ApiError, get, type Field, type Recording, type Runnable } from './api';
 import { useRecording, useSource, useSpan, useWorld } from './context';
 import { FilterBar } from './filter';
 import { shell, whole } from './format';
@@ -23,11 +23,17 @@ function commandOf(file: string | null, where: string, by: string, dir: string):
     ...(where ? ['--where', shell(where)] : []), ...(by ? ['--by', by] : []), '--html', 'path.html'].join(' ');
 }
 
-function Recorded({ where, by, dir }: { where: string; by: string; dir: string }) {
+function Recorded({ recording, where, by, dir }:
+  { recording: Recording; where: string; by: string; dir: string }) {
   const { route, change } = useWorld();
   const source = useSource(), span = useSpan();
-  const loaded = useLoad((signal) => get<PathDocument>('path',
-    { ...source, where, by, dir, from: span?.from, to: span?.to }, signal), [source, where, by, dir, span]);
+  const recorded = recording.tables.includes('journey');
+  const loaded = useLoad(async (signal) => (recorded ? get<PathDocument>('path',
+    { ...source, where, by, dir, from: span?.from, to: span?.to }, signal) : null),
+  [source, where, by, dir, span, recorded]);
+  if (!recorded)
+    return <Empty title="This recording has no journeys">Packets are followed by <code>nest path</code>:
+      <Command line="nest path --save path.nest -d 10" /></Empty>;
   const wrong = loaded.error instanceof ApiError && loaded.error.status === 400;
   if (wrong)
     return <p class="failed" role="alert">{loaded.error!.message}</p>;
@@ -35,11 +41,8 @@ function Recorded({ where, by, dir }: { where: string; by: string; dir: string }
     return <Failed error={loaded.error} retry={loaded.reload} />;
   if (!loaded.data || loaded.loading)
     return <Loading what="journeys" />;
-  if (loaded.data.journeys === 0 && !where && !dir && !span)
-    return <Empty title="This recording has no journeys">Record them:{' '}
-      <code>nest path --save path.nest -d 10</code></Empty>;
   if (loaded.data.journeys === 0)
-    return <Empty title="No journey matches">{loaded.data.note}
+    return <Empty title={where || dir || span ? 'No journey matches' : 'No journeys'}>{loaded.data.note}
       <button type="button" onClick={() => change({ where: null, dir: null, from: null, to: null })}>
         Show all</button></Empty>;
   return <PathPicture document={loaded.data} chosen={Number(route.args.journey ?? 0)}
@@ -93,7 +96,7 @@ export function Path() {
   const where = route.args.where ?? '', by = route.args.by ?? '', dir = route.args.dir ?? '';
   return (
     <div class="path">
-      <FilterBar table="path" fields={fields} value={where} error={null}
+      <FilterBar table="path" example={'rport == 443 and sched_ns > 1ms'} fields={fields} value={where} error={null}
         set={(text) => change({ where: text, journey: null })} />
       <div class="toolbar">
         <label>group by <input type="text" value={by} size={12} placeholder="comm,raddr"
@@ -103,7 +106,7 @@ export function Path() {
           <option value="">both</option><option value="rx">received</option><option value="tx">sent</option>
         </select></label>}
       </div>
-      {recording ? <Recorded where={where} by={by} dir={dir} /> : <Live where={where} by={by} />}
+      {recording ? <Recorded recording={recording} where={where} by={by} dir={dir} /> : <Live where={where} by={by} />}
       <Command line={commandOf(recording?.name ?? null, where, by, recording ? dir : '')} />
     </div>
   );

@@ -4,7 +4,7 @@ import type { Field, FindingSpan, Row, Series } from './api';
 import { dateTime, duration, fieldValue, heading, isNumber, whole } from './format';
 import { Histogram, type Bucket } from './heat';
 import { Empty } from './parts';
-import { hasValues, Plot } from './plot';
+import { Plot } from './plot';
 import { Lanes } from './time';
 import { guessField } from './tools';
 
@@ -38,6 +38,13 @@ function fieldsOf(rows: Row[]): Field[] {
   });
 }
 
+// Without its unit, unless another field is called the same then.
+function headingOf(field: Field, fields: Field[]): string {
+  const short = heading(field.name);
+  return fields.some((other) => other !== field && heading(other.name) === short && other.name === short)
+    ? field.name.replace(/_/g, ' ') : short;
+}
+
 function Table({ title, rows }: { title: string; rows: Row[] | null }) {
   if (!rows?.length)
     return null;
@@ -48,7 +55,7 @@ function Table({ title, rows }: { title: string; rows: Row[] | null }) {
       <div class="table-scroll" tabIndex={0} role="region" aria-label={title}>
         <table class="plain">
           <thead><tr>{fields.map((field) => <th key={field.name} scope="col"
-            class={isNumber(field) ? '' : 'left'}>{heading(field.name)}</th>)}</tr></thead>
+            class={isNumber(field) ? '' : 'left'}>{headingOf(field, fields)}</th>)}</tr></thead>
           <tbody>{rows.map((row, i) => <tr key={i}>{fields.map((field) => <td key={field.name}
             class={isNumber(field) ? '' : 'left'}>{fieldValue(row[field.name], field)}</td>)}</tr>)}</tbody>
         </table>
@@ -97,10 +104,11 @@ function Timeline({ report }: { report: ReportRecord }) {
     <section class="card">
       <h2>Timeline</h2>
       {!!report.stalls?.length && <Lanes findings={report.stalls.map(asFinding)} span={span} />}
-      {plots.filter((plot) => hasValues(plot.data)).map((plot) => <div class="small-plot" key={plot.title}>
+      {plots.filter((plot) => plot.data.series.some((one) => !none.includes(one))).map((plot) => (
+        <div class="report-plot" key={plot.title}>
         <h3>{plot.title}</h3>
         <Plot data={plot.data} height={150} range={span} sync="report"
-          label={`${plot.title}: ${plot.data.series.map((one) => one.title).join(', ')}`} /></div>)}
+          label={`${plot.title}: ${plot.data.series.map((one) => one.title).join(', ')}`} /></div>))}
       {none.length > 0 && <p class="quiet">None in this time: {none.map((one) => one.title).join(', ')}</p>}
     </section>
   );
@@ -118,13 +126,13 @@ export function Report({ document: { report, changes } }: { document: ReportDocu
       </header>
       {stalls.length === 0 && !report.oopses?.length
         ? <section class="verdict healthy"><h2>No fault found</h2></section>
-        : stalls.map((stall, i) => (
+        : <section><h2 class="section-title">Findings</h2>{stalls.map((stall, i) => (
           <article class={`finding ${stall.certainty >= 0.5 ? 'high' : 'medium'}`} key={i}>
             <header><h3>{stall.cause}</h3><code>{stall.module}</code>
               <span class="quiet">certainty {stall.certainty.toFixed(2)}, {dateTime(stall.begin_ns)}, for{' '}
                 {duration(stall.span_ns)}</span></header>
             <p class="because">{stall.because}</p>
-          </article>))}
+          </article>))}</section>}
       <Table title="Kernel reports" rows={report.oopses} />
       <Table title="Differences" rows={changes} />
       <Timeline report={report} />
@@ -136,7 +144,7 @@ export function Report({ document: { report, changes } }: { document: ReportDocu
         {report.latency.map((one) => <div class="latency" key={one.what}>
           <h3>{one.what} <span class="quiet">{whole(one.count)} values, p50 {duration(one.p50_ns)}, p95{' '}
             {duration(one.p95_ns)}, p99 {duration(one.p99_ns)}, max {duration(one.max_ns)}</span></h3>
-          {one.hist?.length ? <Histogram buckets={one.hist} field={{ name: 'lat_ns', kind: 'duration' }} />
+          {one.hist?.length ? <Histogram buckets={one.hist} exact field={{ name: 'lat_ns', kind: 'duration' }} />
             : <Empty title="No values" />}</div>)}
       </section>}
       {!!report.unknown?.length && <section class="card"><h2>Limits of this report</h2>
