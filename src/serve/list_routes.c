@@ -7,6 +7,8 @@
 #include "view/format.h"
 #include "view/json.h"
 
+#define BODY_MAX ((size_t)4 << 20)
+
 struct listed_field {
 	const char *name;
 	const char *kind;
@@ -53,21 +55,10 @@ static RECORD_TYPE(table_list_type, "serve.tables", struct table_list, table_lis
 struct listing {
 	const char *name;
 	const char *help;
-	VEC(struct listed_table) tables;
+	struct buf body;
 };
 
-static struct list list_fields(const struct shape *shape)
-{
-	VEC(struct listed_field) fields = {};
-	struct field_ref at = {};
-
-	while (shape_next(shape, &at))
-		vec_push(&fields, (struct listed_field){at.field->name, format_kind_name(at.field), at.field->unit,
-							at.field->help});
-	return BARE_LIST(&fields);
-}
-
-static struct list list_columns(const struct look *look)
+static bare_texts list_columns(const struct look *look)
 {
 	bare_texts columns = {};
 	struct field_ref at = {};
@@ -79,36 +70,39 @@ static struct list list_columns(const struct look *look)
 		while (shape_next(look->shape, &at))
 			if (!at.field->hidden)
 				vec_push(&columns, at.field->name);
-	return BARE_LIST(&columns);
+	return columns;
 }
 
+/* What is borrowed is gone when this returns: it is written at once. */
 static int list_look(const struct look *look, void *context)
 {
 	struct listing *listing = context;
+	VEC(struct listed_field) fields = {};
+	bare_texts columns = list_columns(look);
+	struct listed_table table = {
+		.name = listing->name, .record = look->shape->types[0]->name, .help = listing->help};
+	struct field_ref at = {};
 
-	vec_push(&listing->tables, (struct listed_table){.name = listing->name,
-							 .record = look->shape->types[0]->name,
-							 .help = listing->help,
-							 .fields = list_fields(look->shape),
-							 .columns = list_columns(look)});
+	while (shape_next(look->shape, &at))
+		vec_push(&fields, (struct listed_field){at.field->name, format_kind_name(at.field), at.field->unit,
+							at.field->help});
+	table.fields = BARE_LIST(&fields);
+	table.columns = BARE_LIST(&columns);
+	buf_add_text(&listing->body, listing->body.data[listing->body.len - 1] == '[' ? "" : ",");
+	json_add_object(&listing->body, &listed_table_type, &table);
+	vec_done(&fields);
+	vec_done(&columns);
 	return EXIT_DONE;
 }
 
 static void list_tables(struct http_request *request)
 {
-	struct buf body = BUF_INIT((size_t)4 << 20);
-	struct listing listing = {};
-	struct table_list list;
+	struct listing listing = {.body = BUF_INIT(BODY_MAX)};
 
+	buf_add_format(&listing.body, "{\"%s\":[", table_list_fields[0].name);
 	table_name_each(list_look, &listing.name, &listing.help, &listing);
-	list.tables = BARE_LIST(&listing.tables);
-	json_add_object(&body, &table_list_type, &list);
-	http_answer(request, 200, NULL, &body);
-	vec_each(&listing.tables, table) {
-		free(table->fields.count ? (void *)table->fields.items : NULL);
-		free(table->columns.count ? (void *)table->columns.items : NULL);
-	}
-	vec_done(&listing.tables);
+	buf_add_text(&listing.body, "]}");
+	http_answer(request, 200, NULL, &listing.body);
 }
 
 static const struct http_route list_route = {
