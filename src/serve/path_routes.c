@@ -1,17 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Journeys of packets in a recording: waterfalls, stages and maps, as nest path --data writes them. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "serve/serve.h"
+
+/* --from and --to, of times that were checked. */
+static void add_time(struct nest_words *words, const struct http_request *request, const char *name, uint64_t ns)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, ns);
+	nest_words_option(words, name, http_request_text(request, name) ? text : NULL);
+}
 
 static void answer_path(struct http_request *request)
 {
 	const struct scene *scene = serve_scene(request);
 	const char *dir = http_request_text(request, "dir");
 	struct nest_words words = {};
+	uint64_t from_ns, to_ns;
 
-	if (!scene)
+	if (!scene || !serve_time(request, scene, "from", 0, &from_ns) ||
+	    !serve_time(request, scene, "to", UINT64_MAX, &to_ns))
 		return;
+	if (from_ns > to_ns) {
+		http_refuse(request, 400, "from is after to");
+		return;
+	}
 	if (!scene->path) {
 		http_refuse(request, 409, "live journeys are a run: POST /api/v1/runs {\"what\":\"path\"}");
 		return;
@@ -29,8 +45,8 @@ static void answer_path(struct http_request *request)
 	nest_words_option(&words, "file", scene->path);
 	nest_words_option(&words, "where", http_request_text(request, "where"));
 	nest_words_option(&words, "by", http_request_text(request, "by"));
-	nest_words_option(&words, "from", http_request_text(request, "from"));
-	nest_words_option(&words, "to", http_request_text(request, "to"));
+	add_time(&words, request, "from", from_ns);
+	add_time(&words, request, "to", to_ns);
 	if (dir)
 		nest_words_add(&words, *dir == 'r' ? "--rx" : "--tx");
 	ask_start(request, (const char *const *)words.words, 400, ask_answer_object);
