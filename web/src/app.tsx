@@ -80,6 +80,10 @@ function Header({ world, views, current, help }:
   const recording = recordingOf(about, route.args.rec);
   const sources = [...(about.live ? [{ id: 'live', name: 'live' }] : []),
     ...about.recordings.map((one) => ({ id: String(one.id), name: one.name }))];
+  // Where the views do not fit, the current one is in sight.
+  useEffect(() => {
+    document.querySelector('.views [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [current.name]);
   const choose = (id: string) =>
     change({ rec: id === 'live' ? null : id, from: null, to: null, at: null, a: null, b: null });
   return (
@@ -103,7 +107,7 @@ function Header({ world, views, current, help }:
           onClick={() => change({ from: null, to: null, at: null })}>✕</button></span>}
       <span class="grow" />
       <button type="button" onClick={() => setTheme(nextTheme())} aria-label={`Colours: ${theme}; change`}>
-        {theme === 'auto' ? '◐ auto' : theme === 'light' ? '☀ light' : '☾ dark'}</button>
+        {theme === 'auto' ? '◐' : theme === 'light' ? '☀' : '☾'}<span class="wide-only"> {theme}</span></button>
       <button type="button" onClick={help} aria-label="Keys and help">?</button>
     </header>
   );
@@ -136,8 +140,8 @@ function Page({ about }: { about: About }) {
         document.getElementById('content')?.focus();
       }}>Skip to the content</a>
       <Header world={world} views={views} current={view} help={() => setHelp(true)} />
-      {lost > 0 && <p class="banner" role="alert">This page was too slow: {whole(lost)} records are missing here. The
-        server has them. <button type="button" onClick={() => setLost(0)}>Dismiss</button></p>}
+      {lost > 0 && <p class="banner" role="alert">This page was too slow: {whole(lost)} records are missing here;
+        counts and distributions are lower than they should be. <button type="button" onClick={() => setLost(0)}>Dismiss</button></p>}
       {route.args.rec !== undefined && !recording && <p class="banner" role="alert">
         There is no recording {route.args.rec} on this server; the address may be from another one.</p>}
       {view.name !== route.view && VIEWS.some((one) => one.name === route.view) && <p class="banner info" role="status">
@@ -187,6 +191,12 @@ function Root() {
       await openSession(decodeURIComponent(token));
     }
     return get<About>('about', {}, signal);
+  }, []);
+  // A link that is opened where the page is already changes only the part behind the #.
+  useEffect(() => {
+    const changed = () => location.hash.startsWith('#token=') && about.reload();
+    window.addEventListener('hashchange', changed);
+    return () => window.removeEventListener('hashchange', changed);
   }, []);
   if (about.error instanceof ApiError && (about.error.status === 401 || about.error.status === 403) && !about.data)
     return <SignIn problem={about.error.status === 403 ? about.error.message : ''} done={about.reload} />;

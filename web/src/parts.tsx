@@ -12,7 +12,7 @@ export function Loading({ what }: { what: string }) {
 }
 
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
-  return <div class="state"><strong>{title}</strong>{children}</div>;
+  return <div class="state"><strong>{title}</strong>{children && <div>{children}</div>}</div>;
 }
 
 export function Failed({ error, retry }: { error: Error; retry?: () => void }) {

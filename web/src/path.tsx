@@ -107,7 +107,8 @@ export function Path() {
         </select></label>}
       </div>
       {recording ? <Recorded recording={recording} where={where} by={by} dir={dir} /> : <Live where={where} by={by} />}
-      <Command line={commandOf(recording?.name ?? null, where, by, recording ? dir : '')} />
+      {(!recording || recording.tables.includes('journey'))
+        && <Command line={commandOf(recording?.name ?? null, where, by, recording ? dir : '')} />}
     </div>
   );
 }

@@ -55,6 +55,11 @@ function nameOf(item: Runnable): string {
   return item.tool ?? item.event ?? '';
 }
 
+// Of a recording: whether it has an event of the tool, as a table.
+export function isRecorded(item: Runnable, tables: string[]): boolean {
+  return (item.event ?? '').split(',').some((event) => tables.includes(event.replace(/\./g, '_')));
+}
+
 // What is measured of each row: latency before other durations before sizes.
 function measured(fields: Field[]): Field[] {
   const order = (field: Field) => (field.name === 'lat_ns' ? 0 : field.name === 'span_ns' ? 1
@@ -125,7 +130,7 @@ function save(name: string, rows: Row[]): void {
   window.setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-function Runner({ item, fields: offered }: { item: Runnable; fields: Field[] }) {
+function Runner({ item, here, fields: offered }: { item: Runnable; here: boolean; fields: Field[] }) {
   const { route, change } = useWorld();
   const recording = useRecording();
   const what = nameOf(item);
@@ -146,7 +151,8 @@ function Runner({ item, fields: offered }: { item: Runnable; fields: Field[] }) 
   return (
     <div class="runner">
       <h2><Term word={what} /> <span class="quiet">{item.summary ?? item.help}</span></h2>
-      {!item.available && <p class="banner info">Not available here: {item.reason}</p>}
+      {!here && <p class="banner info">{recording ? `Not in this recording: it has no ${item.event?.replace(/,/g, ', ')}`
+        : `Not available here: ${item.reason}`}</p>}
       <FilterBar table={what} fields={offered} value={where} error={null}
         set={(text) => change({ where: text }, true)} />
       <div class="toolbar">
@@ -156,7 +162,7 @@ function Runner({ item, fields: offered }: { item: Runnable; fields: Field[] }) 
           onChange={(event) => change({ hist: event.currentTarget.value.trim() }, true)} /></label>
         {running ? <button type="button" class="primary" onClick={stop}>Stop</button>
           : <button type="button" class="primary" onClick={start}
-            disabled={!item.available && !recording}>Start</button>}
+            disabled={!here}>Start</button>}
         <span role="status">
           {run?.state === 'starting' && 'starting'}
           {run?.state === 'running' && `${whole(seen)} rows`}
@@ -208,6 +214,7 @@ function fieldsOf(item: Runnable, events: Runnable[]): Field[] {
 
 export function Tools() {
   const { route } = useWorld();
+  const recording = useRecording();
   const [search, setSearch] = useState('');
   const tools = useLoad((signal) => get<{ rows: Runnable[] }>('tools', {}, signal), []);
   const events = useLoad((signal) => get<{ rows: Runnable[] }>('events', {}, signal), []);
@@ -216,7 +223,10 @@ export function Tools() {
     return <Failed error={error} retry={() => { tools.reload(); events.reload(); }} />;
   if (!tools.data || !events.data)
     return <Loading what="tools and events" />;
-  const all = [...tools.data.rows, ...events.data.rows];
+  const isHere = (one: Runnable) => (recording ? isRecorded(one, recording.tables) : one.available);
+  const every = [...tools.data.rows, ...events.data.rows];
+  // Of a recording, what is in it comes first.
+  const all = recording ? [...every.filter(isHere), ...every.filter((one) => !isHere(one))] : every;
   const shown = all.filter((item) =>
     `${nameOf(item)} ${item.summary ?? item.help ?? ''} ${item.layer ?? ''}`.toLowerCase()
       .includes(search.toLowerCase()));
@@ -230,18 +240,21 @@ export function Tools() {
           {shown.map((other) => (
             <li key={nameOf(other)}>
               <a href={linkTo('tools', nameOf(other), {}, route)} aria-current={other === item ? 'page' : undefined}
-                class={other.available ? '' : 'missing'} title={other.reason ?? ''}>
+                class={isHere(other) ? '' : 'missing'} title={recording ? '' : other.reason ?? ''}>
                 <strong>{nameOf(other)}</strong>
-                <span>{other.summary ?? other.help}{other.available ? '' : ' (not available here)'}</span>
+                <span>{other.summary ?? other.help}
+                  {isHere(other) ? '' : recording ? ' (not recorded)' : ' (not available here)'}</span>
               </a>
             </li>))}
         </ul>
         {shown.length === 0 && <p class="quiet">Nothing is called that.</p>}
       </nav>
-      {item ? <Runner key={nameOf(item)} item={item} fields={fieldsOf(item, events.data.rows)} />
+      {item ? <Runner key={nameOf(item)} item={item} here={isHere(item)} fields={fieldsOf(item, events.data.rows)} />
         : <Empty title={route.part ? `No tool or event ${route.part}` : 'Choose a tool or an event'}>
-          {whole(tools.data.rows.length)} tools, {whole(events.data.rows.length)} events. Rows, their distribution,
-          and the distribution over time are shown as they happen.</Empty>}
+          {recording ? all.some(isHere) ? `${whole(all.filter(isHere).length)} of them have rows in this recording.`
+            : 'None of them has rows in this recording.'
+            : `${whole(tools.data.rows.length)} tools, ${whole(events.data.rows.length)} events. Rows, their distribution, `
+              + 'and the distribution over time are shown as they happen.'}</Empty>}
     </div>
   );
 }
