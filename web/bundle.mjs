@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Bundles the page and the template of pages in files into DIRECTORY, and lists the licences of what went into it: node bundle.mjs DIRECTORY
+// Bundles the page and the template of pages in files into DIRECTORY, and lists the licences of what went into them:
+// node bundle.mjs DIRECTORY
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

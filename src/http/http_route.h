@@ -65,12 +65,12 @@ struct http_route {
 	size_t body_max;  /* bytes; 0: no body */
 	const char *body; /* what is in it, for the document */
 	const char *type; /* of the answer; NULL: application/json */
-	/* JSON: the record type of the answer, whose field table is its schema; several joined by commas are one record. */
+	/* JSON: record type of the answer, its field table is the schema; several joined by commas are one record. */
 	const char *answer;
 	bool rows; /* {"rows":[..],"total":N} of such records */
 	/* In place of a type: rows of several kinds, with the fields that were asked for. */
 	void (*each_rows)(http_rows_taker *take, void *context);
-	unsigned status;  /* of success; 0: 200 */
+	unsigned status; /* of success; 0: 200 */
 	void (*handle)(struct http_request *request);
 };
 

@@ -59,8 +59,7 @@ static void on_end(void *context, int status)
 	ask_free(ask);
 }
 
-void ask_start(struct http_request *request, const char *const *words, unsigned wrong,
-	       void (*answer)(struct ask *ask))
+void ask_start(struct http_request *request, const char *const *words, unsigned wrong, void (*answer)(struct ask *ask))
 {
 	struct serve *serve = serve_of(request);
 	struct why why = {};
@@ -72,11 +71,8 @@ void ask_start(struct http_request *request, const char *const *words, unsigned 
 		return;
 	}
 	ask = xzalloc(sizeof(*ask));
-	*ask = (struct ask){.serve = serve,
-			    .request = request,
-			    .output = BUF_INIT(OUTPUT_MAX),
-			    .wrong = wrong,
-			    .answer = answer};
+	*ask = (struct ask){
+		.serve = serve, .request = request, .output = BUF_INIT(OUTPUT_MAX), .wrong = wrong, .answer = answer};
 	vec_push(&serve->asks, ask);
 	r = nest_process_start(&(struct nest_process_request){.loop = serve->run.loop,
 							      .words = (char *const *)words,

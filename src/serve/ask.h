@@ -21,8 +21,7 @@ struct ask {
  * Starts it; a request that cannot be asked is refused. words: behind `nest`, ends with NULL. wrong: the status where
  * the command refuses them, 400 or 404.
  */
-void ask_start(struct http_request *request, const char *const *words, unsigned wrong,
-	       void (*answer)(struct ask *ask));
+void ask_start(struct http_request *request, const char *const *words, unsigned wrong, void (*answer)(struct ask *ask));
 /* JSON lines become {"rows":[..]}. */
 void ask_answer_rows(struct ask *ask);
 /* The last line is the answer. */

@@ -144,8 +144,7 @@ static void complete(struct http_request *request)
 {
 	const char *text = http_request_text(request, "text") ?: "";
 	size_t at = min_of(http_request_number(request, "at", UINT64_MAX), (uint64_t)strlen(text));
-	struct completion completion = {
-		.request = request, .text = text, .from = word_begin(text, at), .to = at};
+	struct completion completion = {.request = request, .text = text, .from = word_begin(text, at), .to = at};
 	struct table_name name;
 
 	if (!table_name_find(http_request_text(request, "table"), &name))

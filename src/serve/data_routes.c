@@ -401,9 +401,8 @@ static void answer_measures(struct http_request *request)
 	if (!choose_span(request, scene, &span))
 		return;
 	if (read_series(request, &scene->figures, &span, &list)) {
-		answer = (struct measures){.from_ns = span.from_ns,
-					   .step_ns = span.step_ns,
-					   .series = {list.items, (uint32_t)list.count}};
+		answer = (struct measures){
+			.from_ns = span.from_ns, .step_ns = span.step_ns, .series = {list.items, (uint32_t)list.count}};
 		json_add_object(&body, &measures_type, &answer);
 		http_answer(request, 200, NULL, &body);
 	}

@@ -96,7 +96,8 @@ static void answer_info(struct http_request *request)
 	const char *trace = serve_trace(request, "trace");
 
 	if (trace)
-		ask_start(request, (const char *const[]){"flow", "info", trace, "--json", NULL}, 400, ask_answer_object);
+		ask_start(request, (const char *const[]){"flow", "info", trace, "--json", NULL}, 400,
+			  ask_answer_object);
 }
 
 static const struct http_param info_params[] = {

@@ -71,7 +71,8 @@ static int check(const struct tool_run *run, const char *name, struct why *why)
 	if (!serve->is_live)
 		return why_set(why, -ENOTSUP, "this is a recording already");
 	if (!serve->options->save_in)
-		return why_set(why, -ENOTSUP, "nest serve was started without a directory for recordings: --save-in DIR");
+		return why_set(why, -ENOTSUP,
+			       "nest serve was started without a directory for recordings: --save-in DIR");
 	if (!is_name(name))
 		return why_set(why, -EINVAL,
 			       "a name has up to %d letters, digits, dots, dashes and underscores, and begins with a "

@@ -25,8 +25,8 @@ struct saver {
 };
 
 /*
- * name: without .nest, letters, digits, dot, dash and underscore. -EINVAL: another name, -ENOTSUP: there is no --save-in,
- * -EEXIST: there is such a file, or the tool is saved already; with a sentence.
+ * name: without .nest, letters, digits, dot, dash and underscore. -EINVAL: another name, -ENOTSUP: there is no
+ * --save-in, -EEXIST: there is such a file, or the tool is saved already; with a sentence.
  */
 int saver_start(struct tool_run *run, const char *name, struct saver **ret_saver, struct why *why) _must_check_;
 /* Of a tool that is being saved: its file becomes whole soon after. False: it is not. */

@@ -58,8 +58,9 @@ const char *serve_trace(struct http_request *request, const char *name)
 
 	if (id < serve->traces.count)
 		return serve->traces.items[id];
-	http_refuse(request, 404, serve->traces.count ? "there is no such trace (/api/v1/about lists them)"
-						      : "no function trace is shown: nest serve -f TRACE");
+	http_refuse(request, 404,
+		    serve->traces.count ? "there is no such trace (/api/v1/about lists them)"
+					: "no function trace is shown: nest serve -f TRACE");
 	return NULL;
 }
 

@@ -16,7 +16,8 @@ struct table_name {
 
 bool table_name_find(const char *name, struct table_name *ret_name);
 /* Calls take with what the command would look at; an exit code. */
-int table_name_borrow(const struct table_name *name, int (*take)(const struct look *look, void *context), void *context);
+int table_name_borrow(const struct table_name *name, int (*take)(const struct look *look, void *context),
+		      void *context);
 /* The same for each table: *name and *help are set before. */
 void table_name_each(int (*take)(const struct look *look, void *context), const char **name, const char **help,
 		     void *context);

@@ -76,8 +76,7 @@ static const struct field explanation_fields[] = {
 	FIELD(struct explanation, text, TEXT, "what nest explain prints"),
 	FIELD(struct explanation, see, LIST, "other words", .element = &bare_text_type),
 };
-static RECORD_TYPE(explanation_type, "serve.explanation", struct explanation, explanation_fields,
-		   "meaning of a word");
+static RECORD_TYPE(explanation_type, "serve.explanation", struct explanation, explanation_fields, "meaning of a word");
 
 static void answer_explanation(struct ask *ask)
 {

@@ -12,20 +12,13 @@ static void add_text(struct buf *out, const char *text)
 
 /* As json_add_value writes each kind. */
 static const char *const kind_types[] = {
-	[KIND_COUNT] = "\"type\":\"integer\"",
-	[KIND_ID] = "\"type\":\"integer\"",
-	[KIND_HEX] = "\"type\":\"string\"",
-	[KIND_BOOL] = "\"type\":\"boolean\"",
-	[KIND_BYTES] = "\"type\":\"integer\"",
-	[KIND_DURATION] = "\"type\":\"integer\"",
-	[KIND_TIME] = "\"type\":\"integer\"",
-	[KIND_RATIO] = "\"type\":\"number\"",
-	[KIND_ENUM] = "\"type\":\"string\"",
-	[KIND_FLAGS] = "\"type\":\"string\"",
-	[KIND_ADDR] = "\"type\":\"string\"",
-	[KIND_ENDPOINT] = "\"type\":\"string\"",
-	[KIND_TEXT] = "\"type\":\"string\"",
-	[KIND_STACK] = "\"type\":\"array\",\"items\":{\"type\":\"string\"}",
+	[KIND_COUNT] = "\"type\":\"integer\"", [KIND_ID] = "\"type\":\"integer\"",
+	[KIND_HEX] = "\"type\":\"string\"",    [KIND_BOOL] = "\"type\":\"boolean\"",
+	[KIND_BYTES] = "\"type\":\"integer\"", [KIND_DURATION] = "\"type\":\"integer\"",
+	[KIND_TIME] = "\"type\":\"integer\"",  [KIND_RATIO] = "\"type\":\"number\"",
+	[KIND_ENUM] = "\"type\":\"string\"",   [KIND_FLAGS] = "\"type\":\"string\"",
+	[KIND_ADDR] = "\"type\":\"string\"",   [KIND_ENDPOINT] = "\"type\":\"string\"",
+	[KIND_TEXT] = "\"type\":\"string\"",   [KIND_STACK] = "\"type\":\"array\",\"items\":{\"type\":\"string\"}",
 };
 
 static void add_value(struct buf *out, const struct field *field);

@@ -17,7 +17,7 @@ struct document {
 	struct list columns[COLUMNS];
 };
 
-#define D struct document
+#define D                          struct document
 #define COLUMN(column, name, help) FIELD_AS(D, columns[column], name, LIST, help, .element = &bare_number_type)
 static const struct field document_fields[] = {
 	FIELD(D, title, TEXT, "what is drawn"),

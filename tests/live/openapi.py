@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The answers of nest serve beside the schemas of its own OpenAPI document.
 #
-#   openapi.py URL TOKEN CASES [RECORDING TRACE]
+#   openapi.py URL TOKEN CASES [RECORDING TRACE NEST]
 #
-# CASES: a file with lines "METHOD TARGET [BODY]", asked in this order; ID in a target is that of the last run. Then every
-# parameter of every path with hostile values: any answer must be below 500, and of the schema that it claims. With
-# RECORDING and TRACE, figures of pictures are compared with what nest path --json and nest flow sessions --json say.
-# Prints "ok NAME" or "not ok NAME" lines.
+# CASES: a file with lines "METHOD TARGET [BODY]", asked in this order; ID in a target is that of the last run. Then
+# every parameter of every path with hostile values: any answer must be below 500, and of the schema that it claims.
+# With RECORDING, TRACE and NEST, figures of pictures are compared with what nest path --json and nest flow sessions
+# --json say. Prints "ok NAME" or "not ok NAME" lines, and which paths had no case.
 import json, re, subprocess, sys, urllib.error, urllib.parse, urllib.request
 
 url, token, cases = sys.argv[1].rstrip("/"), sys.argv[2], open(sys.argv[3]).read().splitlines()
@@ -40,7 +40,8 @@ document = json.loads(ask("GET", "/api/v1/openapi.json")[2])
 # --- schemas
 
 SAID = {"description", "x-unit", "format"}
-KNOWN = {"$ref", "type", "nullable", "properties", "required", "additionalProperties", "items", "anyOf", "maxItems"} | SAID
+KNOWN = SAID | {"$ref", "type", "nullable", "properties", "required", "additionalProperties", "items", "anyOf",
+                "maxItems"}
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
 
 
@@ -54,7 +55,9 @@ def faults(value, schema, where="answer"):
         return []
     if "anyOf" in schema:
         tried = [faults(value, one, where) for one in schema["anyOf"]]
-        return [] if any(not one for one in tried) else ["%s: none of %d fit: %s" % (where, len(tried), min(tried, key=len))]
+        if all(tried):
+            return ["%s: none of %d fit: %s" % (where, len(tried), min(tried, key=len))]
+        return []
     wanted = TYPES.get(schema.get("type"), object)
     if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool and wanted is not object):
         return ["%s: %r is no %s" % (where, value, schema.get("type"))]
@@ -100,8 +103,9 @@ def answer_faults(operation, status, kind, body):
 # The checker itself: a test that accepts everything is none.
 one = {"type": "object", "required": ["a"], "additionalProperties": False,
        "properties": {"a": {"type": "integer", "nullable": True}, "b": {"type": "array", "items": {"type": "string"}}}}
-check("the checker accepts and refuses", not faults({"a": None, "b": ["x"]}, one) and all(
-    faults(wrong, one) for wrong in ({}, {"a": "x"}, {"a": 1.5}, {"a": True}, {"a": 1, "c": 1}, {"a": 1, "b": [1]}, [])))
+refused = ({}, {"a": "x"}, {"a": 1.5}, {"a": True}, {"a": 1, "c": 1}, {"a": 1, "b": [1]}, [])
+check("the checker accepts and refuses", not faults({"a": None, "b": ["x"]}, one)
+      and all(faults(wrong, one) for wrong in refused))
 
 # --- cases
 
@@ -133,8 +137,8 @@ for what, name in streams.items():
 
 # --- hostile parameters
 
-hostile = ["", "-1", "0", "1e3", "99999999999999999999", "\u00e9" * 50, "a" * 3000, "../../etc/passwd", "' or 1=1 --", "--help",
-           "-x", "\0", "%", "a\nb", "<script>", "session == ", "rport == 443", "{}"]
+hostile = ["", "-1", "0", "1e3", "99999999999999999999", "\u00e9" * 50, "a" * 3000, "../../etc/passwd",
+           "' or 1=1 --", "--help", "-x", "\0", "%", "a\nb", "<script>", "session == ", "rport == 443", "{}"]
 count, bad = 0, []
 for pattern, operations in document["paths"].items():
     for method, operation in operations.items():
@@ -208,7 +212,8 @@ if len(sys.argv) > 6:
     check("no box is wider than the one below it", all(a <= b for a, b in zip(inside, flame["value"])))
     only = sum(c for c, name in zip(flame["count"], flame["name"]) if flame["names"][name] == "recv")
     diagram = json.loads(ask("GET", "/api/v1/flow/diagram?session=10")[2])
-    recv = sum(1 for kind, label in zip(diagram["kind"], diagram["label"]) if kind == 0 and diagram["labels"][label] == "recv")
+    named = [kind for kind, label in zip(diagram["kind"], diagram["label"]) if diagram["labels"][label] == "recv"]
+    recv = named.count(0)
     check("calls of recv in the flame graph and in the diagram", only == recv, (only, recv))
 
 untried = [(m.upper(), p) for p, o in document["paths"].items() for m in o if (m.upper(), p) not in used]

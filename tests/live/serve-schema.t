@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 300
-# Answers of nest serve beside its own OpenAPI document: every path live or on recordings and traces, hostile parameters,
-# and figures of pictures beside the records that they are made of.
+# Answers of nest serve beside its own OpenAPI document: every path live or on recordings and traces, hostile
+# parameters, and figures of pictures beside the records that they are made of.
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 gunzip
@@ -127,5 +127,6 @@ ok 'what was saved is a recording' "$nest" sql "$room/saved/schema.nest" 'SELECT
 is "$(python3 -c '
 import json, sys
 both = [set(map(tuple, json.loads(line))) for line in sys.stdin]
-print(sorted(both[0] & both[1]))' <"$room/untried")" "[('GET', '/api/v1/stream')]" 'every path has a case; streams are read'
+print(sorted(both[0] & both[1]))' <"$room/untried")" "[('GET', '/api/v1/stream')]" \
+	'every path has a case; streams are read'
 finish

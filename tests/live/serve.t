@@ -178,8 +178,9 @@ serve -N "$inside" --save-in "$room/saved"
 get /api/v1/runs -d '{"what":"tcplife","where":"lport == 7001 or rport == 7001"}' -H "Origin: ${url%/}"
 id=$(from_json 'j["id"]' <<<"$answer")
 for name in '' . .. /etc/x a/b ../x -x $'a\nb' 'a b' "$(printf 'a%.0s' {1..65})"; do
-	refused 400 "a name that is none: $(printf %q "${name:0:10}")" "/api/v1/runs/$id/recording" -H "Origin: ${url%/}" \
-		--data-binary "$(NAME=$name python3 -c 'import json, os; print(json.dumps({"name": os.environ["NAME"]}))')"
+	body=$(NAME=$name python3 -c 'import json, os; print(json.dumps({"name": os.environ["NAME"]}))')
+	refused 400 "a name that is none: $(printf %q "${name:0:10}")" "/api/v1/runs/$id/recording" \
+		-H "Origin: ${url%/}" --data-binary "$body"
 done
 refused 409 'a file that is there is not replaced' "/api/v1/runs/$id/recording" -d '{"name":"there"}' \
 	-H "Origin: ${url%/}"
@@ -199,8 +200,8 @@ ok 'connections are in the file' wait_for 40 saved_rows
 # The server ends: what it saves is whole.
 end_bg "$nest_pid"
 is "$end_status" 0 'Ctrl-C ends the server'
-is "$("$nest" sql "$room/saved/kept.nest" 'SELECT count(*) AS n FROM attached' --json 2>/dev/null | from_json 'j["n"] > 0')" \
-	True 'and the recording, which is whole'
+"$nest" sql "$room/saved/kept.nest" 'SELECT count(*) AS n FROM attached' --json >"$room/kept" 2>/dev/null
+is "$(from_json 'j["n"] > 0' <"$room/kept")" True 'and the recording, which is whole'
 is "$(find "$room/saved" -name '*-wal' -o -name '*-shm')" '' 'with nothing left beside it'
 is "$(stat -c %s "$room/saved/there.nest")" 0 'the other file is as it was'
 

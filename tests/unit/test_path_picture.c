@@ -164,8 +164,7 @@ static json_int_t sum_of(const json_t *numbers)
 	const json_t *number;
 	size_t i;
 
-	json_array_foreach(numbers, i, number)
-		sum += json_integer_value(number);
+	json_array_foreach(numbers, i, number) sum += json_integer_value(number);
 	return sum;
 }
 

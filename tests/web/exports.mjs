@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The pages that path, flow and report write, opened from the disk as they are; then the views Path and Flow of the page
-// on the same recording and trace.
+// The pages that path, flow and report write, opened from the disk as they are; then the views Path and Flow of the
+// page on the same recording and trace.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -76,9 +76,11 @@ const drawn = await page.evaluate(() => [...document.querySelectorAll('.stage-ma
   canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((v, i) => i % 4 === 3 && v > 0)));
 is(`${drawn.length} ${drawn.every((is) => is)}`, '13 true', 'a map with something in it for each stage');
 is(await page.locator('.stage-group').count(), 2, 'a table for each direction');
-ok((await all('.stage-group tr')).some((row) => /^irq\s+not visible/.test(row)), 'what could not be seen is not a zero');
+ok((await all('.stage-group tr')).some((row) => /^irq\s+not visible/.test(row)),
+  'what could not be seen is not a zero');
 is((await all('.stage-group tr.widest td:nth-child(8)')).join(), '100 %,100 %', 'the stage behind the tail, its share');
-is(await text('.note'), '240 journeys from 2026-11-15 02:13:07 to 02:13:12 +0000; 3 were lost', 'what was seen, and lost');
+is(await text('.note'), '240 journeys from 2026-11-15 02:13:07 to 02:13:12 +0000; 3 were lost',
+  'what was seen, and lost');
 is(await text('.stage-map-axis span'), '02:13:06.993', 'on the clock of the host');
 await checked('export-path');
 await open('empty');
@@ -87,8 +89,8 @@ await open('hostile');
 ok((await text('.waterfall p')).includes('</script>'), 'a name cannot end the script');
 is(await page.evaluate(() => document.scripts.length), 2, 'nor begin one');
 await page.setContent(readFileSync(file('hostile.svg'), 'utf8'));
-is(await page.evaluate(() => `${document.querySelectorAll('rect').length > 20} ${document.querySelectorAll('script').length}`),
-  'true 0', 'the picture draws, and a name is only text in it');
+ok(await page.locator('rect').count() > 20, 'the picture draws');
+is(await page.locator('script').count(), 0, 'and a name is only text in it');
 
 // --- sequence diagram
 const rowsOf = async () => Number((await text('.sequence .rows')).replace(/,/g, '').split(' ')[0]);
@@ -106,10 +108,12 @@ await page.getByRole('button', { name: 'Fold all', exact: true }).click();
 ok(await rowsOf() < before / 3, 'folded');
 const sum = (await page.locator('.sequence-row text:not(.box-name, .loop-name, .gap-name)').allTextContents())
   .filter((words) => words.trim()).reduce((n, words) => n + 1 + Number(/\+(\d+) call/.exec(words)?.[1] ?? 0), 0);
-is(sum, Number(/(\d+) calls/.exec(await page.title())[1]), 'folded calls are counted: all together those of the session');
+is(sum, Number(/(\d+) calls/.exec(await page.title())[1]),
+  'folded calls are counted: all together those of the session');
 const few = await page.locator('.sequence-heads rect').count();
 await page.getByLabel('Search a function').fill('read_more');
-ok(await until(page, () => /^1 of \d+$/.test(document.querySelector('.hits').textContent)), 'a search finds a function');
+ok(await until(page, () => /^1 of \d+$/.test(document.querySelector('.hits').textContent)),
+  'a search finds a function');
 ok(await until(page, () => {
   const now = document.querySelector('.sequence-row.now')?.getBoundingClientRect();
   const view = document.querySelector('.sequence-scroll').getBoundingClientRect();
@@ -219,8 +223,9 @@ ok(await shows('.verdict .quiet', /48 good .*sessions/), 'two traces are compare
 await go('#/flow/compare?bad=nonsense');
 ok(await shows('.state', /nonsense/), 'a wrong expression is explained');
 await view.emulateMedia({ colorScheme: 'dark' });
-for (const [name, hash] of [['path', '#/path'], ['flow-sessions', '#/flow'], ['flow-diagram', '#/flow/diagram?divergence=1'],
-  ['flow-flame', '#/flow/flame'], ['flow-compare', '#/flow/compare']]) {
+for (const [name, hash] of [['path', '#/path'], ['flow-sessions', '#/flow'],
+  ['flow-diagram', '#/flow/diagram?divergence=1'], ['flow-flame', '#/flow/flame'],
+  ['flow-compare', '#/flow/compare']]) {
   await go(hash);
   await loaded();
   await viewed(`${name}-dark`);

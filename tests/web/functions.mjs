@@ -110,8 +110,9 @@ is(picture.hidden, 1, 'what is hidden is counted');
 // main calls a three times in a loop, and b, which calls c; c is deeper than what is shown.
 const C = 0, R = 1, L = 2, E = 3;
 const item = (kind, from, to, depth, label, times = 1) => ({ kind, from, to, depth, label, times });
-const items = [item(C, 0, 0, 0, 0), item(L, 0, 0, 1, 0, 3), item(C, 0, 1, 1, 1), item(R, 1, 0, 1, 1), item(E, 0, 0, 1, 0),
-  item(C, 0, 2, 1, 2), item(C, 2, 3, 2, 3), item(R, 3, 2, 2, 3), item(R, 2, 0, 1, 2), item(R, 0, 0, 0, 0)];
+const items = [item(C, 0, 0, 0, 0), item(L, 0, 0, 1, 0, 3), item(C, 0, 1, 1, 1), item(R, 1, 0, 1, 1),
+  item(E, 0, 0, 1, 0), item(C, 0, 2, 1, 2), item(C, 2, 3, 2, 3), item(R, 3, 2, 2, 3),
+  item(R, 2, 0, 1, 2), item(R, 0, 0, 0, 0)];
 const column = (name) => items.map((one) => one[name]);
 const zeros = items.map(() => 0);
 const diagram = new calls.Calls({ title: '', note: '', left_out: 0, lines: ['main', 'a', 'b', 'c'],
@@ -135,8 +136,8 @@ const boxes = { title: '', note: '', is_time: true, is_difference: false, names:
 const placed = flame.placeBoxes(boxes);
 is(JSON.stringify([...placed.left]), '[0,0,60,0]', 'boxes lie beside each other, in their caller');
 is(JSON.stringify([...placed.depth]), '[0,1,1,2]', 'and above it');
-is(flame.sumFunctions(boxes, placed).map((sum) => `${sum.name} ${sum.own} ${sum.calls}`).join(), 'b 50 7,a 40 2,main 10 1',
-  'time in each function itself');
+is(flame.sumFunctions(boxes, placed).map((sum) => `${sum.name} ${sum.own} ${sum.calls}`).join(),
+  'b 50 7,a 40 2,main 10 1', 'time in each function itself');
 is(placed.all, 100, 'all of it');
 
 const map = { dir: 'rx', stage: 'sched', zero: true, first_ns: 1024, rows: 3, most: 1, column: [], row: [], count: [] };

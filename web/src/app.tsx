@@ -141,7 +141,8 @@ function Page({ about }: { about: About }) {
       }}>Skip to the content</a>
       <Header world={world} views={views} current={view} help={() => setHelp(true)} />
       {lost > 0 && <p class="banner" role="alert">This page was too slow: {whole(lost)} records are missing here;
-        counts and distributions are lower than they should be. <button type="button" onClick={() => setLost(0)}>Dismiss</button></p>}
+        counts and distributions are lower than they should be.{' '}
+        <button type="button" onClick={() => setLost(0)}>Dismiss</button></p>}
       {route.args.rec !== undefined && !recording && <p class="banner" role="alert">
         There is no recording {route.args.rec} on this server; the address may be from another one.</p>}
       {view.name !== route.view && VIEWS.some((one) => one.name === route.view) && <p class="banner info" role="status">

@@ -190,7 +190,8 @@ export function Flame({ document: doc }: { document: FlameDocument }) {
       </div>
       <figure class="card">
         <div ref={attach}>
-          <canvas ref={canvas} role="img" aria-label={`${doc.title ?? 'flame graph'}; the table below has the functions`}
+          <canvas ref={canvas} role="img"
+            aria-label={`${doc.title ?? 'flame graph'}; the table below has the functions`}
             onClick={(event) => setFocus(boxAt(event)?.i ?? -1)}
             onMouseMove={(event) => {
               const box = boxAt(event);

@@ -100,7 +100,8 @@ function Classes({ rows, where }: { rows: FlowClass[]; where: string }) {
                   {row.class}</button></th>
                 <td>{whole(row.sessions)}</td><td>{percent(row.share)}</td><td>{duration(row.span_ns)}</td>
                 <td>{count(row.calls)}</td><td class="left"><code>{row.function ?? '-'}</code></td>
-                <td class="left"><a href={link('diagram', { session: String(row.example) })}>session {row.example}</a></td>
+                <td class="left"><a href={link('diagram', { session: String(row.example) })}>
+                  session {row.example}</a></td>
               </tr>))}
           </tbody>
         </table>
@@ -151,8 +152,8 @@ function Sessions({ params }: { params: Params }) {
   const none = all.data?.rows.length === 0;
   return (
     <>
-      <FilterBar table="sessions" example="span > 1s and class == 2" fields={offered} value={where} set={(text) => change({ where: text, row: null })}
-        error={wrong ? { error: wrong.message } : null} />
+      <FilterBar table="sessions" example="span > 1s and class == 2" fields={offered} value={where}
+        set={(text) => change({ where: text, row: null })} error={wrong ? { error: wrong.message } : null} />
       {all.data && all.data.rows.length > 0 && <Classes rows={all.data.rows} where={where} />}
       {sessions.error && !wrong && <Problem error={sessions.error} retry={sessions.reload} />}
       {!sessions.data && !sessions.error && <Loading what="sessions" />}
@@ -332,7 +333,8 @@ const COMMANDS: Record<string, string> = {
 };
 
 function commandOf(part: string, trace: TraceInfo, args: Record<string, string>, others: TraceInfo[]): string {
-  const words = ['nest flow', COMMANDS[part]!.split(' ')[0]!, shell(trace.name), ...COMMANDS[part]!.split(' ').slice(1)];
+  const [command, ...rest] = COMMANDS[part]!.split(' ');
+  const words = ['nest flow', command!, shell(trace.name), ...rest];
   if (args.split)
     words.push('--by', args.split);
   const other = others.find((one) => String(one.id) === args.with);
@@ -359,7 +361,8 @@ function About({ info }: { info: Info }) {
       {info.command ? `${info.command}: ` : ''}{count(info.calls)} calls, {whole(info.functions)} functions,{' '}
       {whole(info.threads)} {info.threads === 1 ? 'thread' : 'threads'}, {bytes(info.bytes)}
       {info.span_ns ? `, ${duration(info.span_ns)}` : ''}
-      {info.time_ns && info.time_ns > 1e18 ? ` from ${dateTime(info.time_ns)}` : ''}{info.host ? ` on ${info.host}` : ''}
+      {info.time_ns && info.time_ns > 1e17 ? ` from ${dateTime(info.time_ns)}` : ''}
+      {info.host ? ` on ${info.host}` : ''}
       {info.lost > 0 && <strong class="lost">, {whole(info.lost)} events lost</strong>}
       {!info.complete && <strong class="lost">, not complete</strong>}
     </span>
@@ -384,7 +387,8 @@ export function Flow() {
         {about.traces.length > 1
           ? <label>trace <select value={String(trace.id)}
             onChange={(event) => change({ trace: event.currentTarget.value, session: null, row: null, where: null })}>
-            {about.traces.map((one) => <option key={one.id} value={String(one.id)}>{one.name}</option>)}</select></label>
+            {about.traces.map((one) => <option key={one.id} value={String(one.id)}>{one.name}</option>)}
+          </select></label>
           : <strong>{trace.name}</strong>}
         <label>a session is a <select value={route.args.split ?? SPLITS[0]}
           onChange={(event) => change({ split: event.currentTarget.value === SPLITS[0] ? null

@@ -155,7 +155,8 @@ function Map2d({ map, doc, tell }: { map: StageMap; doc: PathDocument; tell: (te
   const [attach, width] = useWidth();
   const canvas = useRef<HTMLCanvasElement>(null);
   const theme = useTheme();
-  const cells = useMemo(() => new Map(map.column.map((column, i) => [column * 64 + map.row[i]!, map.count[i]!])), [map]);
+  const cells = useMemo(() =>
+    new Map(map.column.map((column, i) => [column * 64 + map.row[i]!, map.count[i]!])), [map]);
   useEffect(() => {
     const target = canvas.current;
     if (!target || width === 0)

@@ -151,7 +151,8 @@ function Runner({ item, here, fields: offered }: { item: Runnable; here: boolean
   return (
     <div class="runner">
       <h2><Term word={what} /> <span class="quiet">{item.summary ?? item.help}</span></h2>
-      {!here && <p class="banner info">{recording ? `Not in this recording: it has no ${item.event?.replace(/,/g, ', ')}`
+      {!here && <p class="banner info">{recording
+        ? `Not in this recording: it has no ${item.event?.replace(/,/g, ', ')}`
         : `Not available here: ${item.reason}`}</p>}
       <FilterBar table={what} fields={offered} value={where} error={null}
         set={(text) => change({ where: text }, true)} />
@@ -253,8 +254,8 @@ export function Tools() {
         : <Empty title={route.part ? `No tool or event ${route.part}` : 'Choose a tool or an event'}>
           {recording ? all.some(isHere) ? `${whole(all.filter(isHere).length)} of them have rows in this recording.`
             : 'None of them has rows in this recording.'
-            : `${whole(tools.data.rows.length)} tools, ${whole(events.data.rows.length)} events. Rows, their distribution, `
-              + 'and the distribution over time are shown as they happen.'}</Empty>}
+            : `${whole(tools.data.rows.length)} tools, ${whole(events.data.rows.length)} events. Rows, their `
+              + 'distribution, and the distribution over time are shown as they happen.'}</Empty>}
     </div>
   );
 }
