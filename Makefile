@@ -61,7 +61,7 @@ endif
 # make static: archives that Debian lacks are built before; the map says which objects of which archive are in.
 LDFLAGS  += $(if $(STATIC),-L$(BUILD)/lib -Wl$(comma)-Map=$(BUILD)/nest.map)
 # What base/ needs, and with it the programs of the laboratory.
-BASE_LIBS := -lseccomp -lm
+BASE_LIBS := -lseccomp -lz -lm
 LDLIBS   += -lsqlite3 -lmnl -lbpf -lelf -lz -ljansson -liberty -lncursesw -ltinfo -lmicrohttpd $(BASE_LIBS)
 
 # All files below a folder with an ending, but for those of the runtime library, which is a program of

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Bundles the page into DIRECTORY and lists the licences of what went into it: node bundle.mjs DIRECTORY
+// Bundles the page and the template of pages in files into DIRECTORY, and lists the licences of what went into them:
+// node bundle.mjs DIRECTORY
+import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -11,7 +13,7 @@ const packages = join(out, 'node_modules');
 const { build } = createRequire(join(out, 'package.json'))('esbuild');
 
 const result = await build({
-  entryPoints: ['src/app.tsx', 'src/app.css'],
+  entryPoints: ['src/app.tsx', 'src/export.tsx', 'src/app.css'],
   outdir: out,
   bundle: true,
   minify: true,
@@ -47,8 +49,19 @@ writeFileSync(join(out, 'licences.txt'), `Bundled in the page of nest serve:\n${
 
 for (const name of ['index.html', 'icon.svg'])
   copyFileSync(join('src', name), join(out, name));
+
+// A page in a file holds style and script; only this script may run in it.
+const script = readFileSync(join(out, 'export.js'), 'utf8').trim();
+const style = readFileSync(join(out, 'app.css'), 'utf8').trim();
+if (/<\/script|<!--/i.test(script) || /<\//.test(style))
+  throw new Error('export.js or app.css would end its element');
+const hash = createHash('sha256').update(script).digest('base64');
+const parts = { SCRIPT_HASH: `'sha256-${hash}'`, STYLE: style, SCRIPT_TEXT: script };
+writeFileSync(join(out, 'export.html'), readFileSync(join('src', 'export.html'), 'utf8')
+  .replace(/SCRIPT_HASH|STYLE|SCRIPT_TEXT/g, (mark) => parts[mark]));
+
 let size = 0;
-for (const name of ['index.html', 'app.js', 'app.css', 'icon.svg'])
+for (const name of ['index.html', 'app.js', 'app.css', 'icon.svg', 'export.html'])
   size += existsSync(join(out, name)) ? gzipSync(readFileSync(join(out, name)), { level: 9 }).length : 0;
 if (size > LIMIT_BYTES)
   throw new Error(`the page has ${size} bytes compressed, more than ${LIMIT_BYTES}`);

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The page of nest serve: bundled by esbuild, compressed, embedded as index.html.gz, app.js.gz and so on.
+# The page of nest serve: bundled by esbuild, compressed, embedded as index.html.gz, app.js.gz and so on; export.html.gz
+# is the template of pages in files (src/view/page.h).
 #
 # It needs node and npm. Without them, or without the packages of the lock file, web/build says in one line what is
 # missing, nest serve shows the same sentence instead of the page, and a later make tries again.
 
 WEB          := $(BUILD)/web
 PAGE_SOURCES := $(wildcard web/build web/*.mjs web/*.json) $(sort $(shell find web/src -type f))
-PAGE_FILES   := index.html.gz app.js.gz app.css.gz icon.svg.gz licences.txt
+PAGE_FILES   := index.html.gz app.js.gz app.css.gz icon.svg.gz export.html.gz licences.txt
 PAGE_OBJECTS := $(PAGE_FILES:%=$(BUILD)/obj/web/%.embed.o)
 
 # Not in programs with sanitizers: they are there to find faults of the C code.

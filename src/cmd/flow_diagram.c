@@ -37,7 +37,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, sessions, TEXT, "session", 's', "N|EXPR",
 	       "draw this session, or the first that matches; default: first of the largest class, or of the bad ones"),
 	OPTION(struct config, format, CHOICE, "format", 'F', "NAME",
-	       "output format; default: from the name of -o (.svg, .html, .mmd, .puml), else text",
+	       "output format; default: from the name of -o (.svg, .html, .mmd, .puml, .json), else text",
 	       .choices = sequence_format_names),
 	OPTION(struct config, lines, CHOICE, "lines", 0, "WHAT", "what a lifeline stands for (default functions)",
 	       .choices = session_diagram_line_names),
@@ -48,7 +48,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, good, TEXT, "good", 0, "EXPR", "good sessions, to compare with those of --bad"),
 	OPTION(struct config, bad, TEXT, "bad", 0, "EXPR", "bad sessions"),
 	OPTION(struct config, flame, FLAG, "flame", 0, NULL,
-	       "draw a flame graph (svg, html); with --divergence, --good or --bad a differential one"),
+	       "draw a flame graph (svg, html, json); with --divergence, --good or --bad a differential one"),
 	OPTION(struct config, with, TEXT, "with", 0, "TRACE",
 	       "trace of the server behind this proxy: draw both on one timeline", .file = FILE_READ),
 	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file", .file = FILE_WRITE),
@@ -154,10 +154,16 @@ static const char *mark_of(const struct divergence *where, struct buf *text)
 	return buf_text(text);
 }
 
+/* Formats that hold everything: whoever shows them folds. */
+static bool is_whole(unsigned format)
+{
+	return format == SEQUENCE_AS_HTML || format == SEQUENCE_AS_JSON;
+}
+
 static int draw_sequence(struct drawing *d)
 {
 	const struct divergence *where = d->comparison && d->comparison->all.count ? d->comparison->all.items : NULL;
-	bool page = d->config->format == SEQUENCE_AS_HTML;
+	bool page = is_whole(d->config->format);
 	_cleanup_(call_list_freep) struct call_list *list = NULL;
 	struct session_diagram_options o = {
 		.lines = d->config->lines,
@@ -263,6 +269,12 @@ static void fill_flame(const struct drawing *d, const struct profile *profile, c
 	free(box_of);
 }
 
+/* Formats that a flame graph has; NULL: none of its own. */
+static void (*const flame_writers[])(const struct flame *, struct out *) = {
+	[SEQUENCE_AS_TEXT] = NULL,    [SEQUENCE_AS_SVG] = flame_write_svg, [SEQUENCE_AS_HTML] = flame_write_html,
+	[SEQUENCE_AS_MERMAID] = NULL, [SEQUENCE_AS_PLANTUML] = NULL,       [SEQUENCE_AS_JSON] = flame_write_json,
+};
+
 static int draw_flame(struct drawing *d)
 {
 	_cleanup_(profile_freep) struct profile *profile = NULL;
@@ -283,7 +295,7 @@ static int draw_flame(struct drawing *d)
 		profile_sum(profile, &sums);
 		fill_flame(d, profile, &sums, &flame);
 	}
-	(d->config->format == SEQUENCE_AS_HTML ? flame_write_html : flame_write_svg)(&flame, &d->out);
+	flame_writers[d->config->format](&flame, &d->out);
 	flame_done(&flame);
 	profile_sums_done(&sums);
 	return EXIT_DONE;
@@ -328,7 +340,7 @@ static unsigned choose_format(const struct config *config)
 	} formats[] = {
 		{".svg", SEQUENCE_AS_SVG},           {".html", SEQUENCE_AS_HTML},       {".htm", SEQUENCE_AS_HTML},
 		{".mmd", SEQUENCE_AS_MERMAID},       {".mermaid", SEQUENCE_AS_MERMAID}, {".puml", SEQUENCE_AS_PLANTUML},
-		{".plantuml", SEQUENCE_AS_PLANTUML},
+		{".plantuml", SEQUENCE_AS_PLANTUML}, {".json", SEQUENCE_AS_JSON},
 	};
 	const char *ending = config->output ? strrchr(config->output, '.') : NULL;
 
@@ -349,8 +361,9 @@ static int run(const void *data)
 
 	chosen.format = choose_format(config);
 
-	if (config->flame && config->format != SEQUENCE_AS_SVG && config->format != SEQUENCE_AS_HTML)
-		return command_fail(EXIT_USAGE, "flow diagram: a flame graph is svg or html: -F svg, or -o FILE.svg");
+	if (config->flame && !flame_writers[config->format])
+		return command_fail(EXIT_USAGE,
+				    "flow diagram: a flame graph is svg, html or json: -F svg, or -o FILE.svg");
 	if (config->with && (config->flame || compares(config)))
 		return command_fail(EXIT_USAGE,
 				    "flow diagram: --with excludes --flame, --divergence, --good and --bad");

@@ -15,6 +15,10 @@ static const struct option_spec options[] = {
 	OPTION(C, tx, FLAG, "tx", 0, NULL, "limit to sent packets"),
 	OPTION(C, svg, TEXT, "svg", 0, "FILE", "draw waterfalls and a heat map per stage", .file = FILE_WRITE),
 	OPTION(C, html, TEXT, "html", 0, "FILE", "the same as a self-contained page", .file = FILE_WRITE),
+	OPTION(C, data, TEXT, "data", 0, "FILE",
+	       "what the page shows, as JSON: at the end, and of a live run every second a line of what was seen so "
+	       "far; -: standard output",
+	       .file = FILE_WRITE),
 	OPTION(C, trace, TEXT, "trace", 0, "FILE", "write trace-event JSON for ui.perfetto.dev: one track per CPU",
 	       .file = FILE_WRITE),
 	OPTION(C, returns, FLAG, "return", 0, NULL,

@@ -7,7 +7,7 @@
 static const struct option_spec options[] = {
 	OPTION_GROUP(struct serve_options, http, http_option_table),
 	OPTION(struct serve_options, files, TEXTS, "file", 'f', "FILE",
-	       "show this recording instead of the live host; may be repeated", .file = FILE_INPUT),
+	       "show this recording or function trace instead of the live host; may be repeated", .file = FILE_INPUT),
 	OPTION(struct serve_options, live.input.from, TEXT, "from", 0, "TIME",
 	       "with -f: start at this time of the recording (02:13, 2026-11-15T02:13:00, +10s after its start)"),
 	OPTION(struct serve_options, live.input.to, TEXT, "to", 0, "TIME",
@@ -25,7 +25,9 @@ static const struct option_spec options[] = {
 	       .file = FILE_READ),
 	OPTION(struct serve_options, live.save, TEXT, "save", 0, "FILE", "also record to this file, for -f",
 	       .file = FILE_WRITE),
-	POSITIONAL(struct serve_options, more, TEXTS, "FILE", "further recordings, with -f", .file = FILE_INPUT),
+	OPTION(struct serve_options, save_in, TEXT, "save-in", 0, "DIR",
+	       "allow the page to save tools as recordings in this directory", .file = FILE_TREE),
+	POSITIONAL(struct serve_options, more, TEXTS, "FILE", "further recordings and function traces, with -f", .file = FILE_INPUT),
 	OPTION_END,
 };
 

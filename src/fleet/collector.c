@@ -314,6 +314,7 @@ static const struct http_route figures_route = {
 	.method = "GET",
 	.path = "/api/v1/collector",
 	.summary = "figures of the collector",
+	.answer = "collector",
 	.access = HTTP_WITH_BEARER,
 	.handle = show_figures,
 };

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "http/http_route.h"
+#include "view/json_schema.h"
 
 static void add_text(struct buf *out, const char *text)
 {
@@ -68,6 +69,73 @@ static void add_params(struct buf *out, const struct http_route *route)
 	buf_add_char(out, ']');
 }
 
+/* --- answers --- */
+
+static const struct record_type *find_type(const char *name, size_t len)
+{
+	registry_each(record_type, type)
+		if (strncmp((*type)->name, name, len) == 0 && (*type)->name[len] == '\0')
+			return *type;
+	return NULL;
+}
+
+bool http_route_shape(const char *answer, struct shape *ret_shape)
+{
+	struct shape shape = {};
+
+	while (*answer && shape.count < RECORD_PARTS_MAX) {
+		size_t len = strcspn(answer, ",");
+		const struct record_type *type = find_type(answer, len);
+
+		if (!type)
+			return false;
+		shape.types[shape.count++] = type;
+		answer += len + (answer[len] == ',');
+	}
+	*ret_shape = shape;
+	return shape.count > 0;
+}
+
+static void add_reference(struct buf *out, const char *name)
+{
+	buf_add_format(out, "{\"$ref\":\"#/components/schemas/%s\"}", name);
+}
+
+/* Commas have no place in the name of a schema. */
+static void add_schema_name(struct buf *out, const char *answer)
+{
+	for (; *answer; answer++)
+		buf_add_char(out, *answer == ',' ? '-' : *answer);
+}
+
+static void take_reference(const char *name, const struct shape *shape _unused_, void *context)
+{
+	struct buf *out = context;
+
+	buf_add_text(out, out->data[out->len - 1] == '[' ? "" : ",");
+	add_reference(out, name);
+}
+
+static void add_answer_schema(struct buf *out, const struct http_route *route)
+{
+	_cleanup_buf_ struct buf name = BUF_INIT(256);
+	bool rows = route->rows || route->each_rows;
+
+	if (rows)
+		buf_add_text(out, "{\"type\":\"object\",\"required\":[\"rows\",\"total\"],\"properties\":{\"total\":"
+				  "{\"type\":\"integer\"},\"complete\":{\"type\":\"boolean\"},\"rows\":{\"type\":"
+				  "\"array\",\"items\":");
+	if (route->each_rows) {
+		buf_add_text(out, "{\"anyOf\":[");
+		route->each_rows(take_reference, out);
+		buf_add_text(out, "]}");
+	} else {
+		add_schema_name(&name, route->answer);
+		add_reference(out, buf_text(&name));
+	}
+	buf_add_text(out, rows ? "}},\"additionalProperties\":false}" : "");
+}
+
 static void add_answers(struct buf *out, const struct http_route *route)
 {
 	const char *type = route->type ?: "application/json";
@@ -77,11 +145,53 @@ static void add_answers(struct buf *out, const struct http_route *route)
 	if (status != 204) {
 		buf_add_text(out, ",\"content\":{");
 		add_text(out, type);
-		buf_add_text(out, ":{}}");
+		buf_add_text(out, ":{");
+		if (route->answer || route->each_rows) {
+			buf_add_text(out, "\"schema\":");
+			add_answer_schema(out, route);
+		}
+		buf_add_text(out, "}}");
 	}
 	buf_add_text(out, "},\"default\":{\"description\":\"refused or failed\",\"content\":{\"application/json\":"
 			  "{\"schema\":{\"$ref\":\"#/components/schemas/Error\"}}}}}");
 }
+
+/* --- the schemas behind them --- */
+
+static void take_rows_schema(const char *name, const struct shape *shape, void *context)
+{
+	struct buf *out = context;
+
+	buf_add_format(out, ",\"%s\":", name);
+	json_schema_add(out, shape, false);
+}
+
+/* Each once, whatever the number of routes that have it. */
+static void add_schemas(struct buf *out, unsigned services)
+{
+	VEC(const char *) seen = {};
+	struct shape shape;
+
+	registry_each(http_route, entry) {
+		const struct http_route *route = *entry;
+		bool known = !(services & HTTP_HAS(route->service)) || !route->answer;
+
+		if ((services & HTTP_HAS(route->service)) && route->each_rows)
+			route->each_rows(take_rows_schema, out);
+		for (size_t i = 0; i < seen.count && !known; i++)
+			known = strcmp(seen.items[i], route->answer) == 0;
+		if (known || !http_route_shape(route->answer, &shape))
+			continue;
+		vec_push(&seen, route->answer);
+		buf_add_text(out, ",\"");
+		add_schema_name(out, route->answer);
+		buf_add_text(out, "\":");
+		json_schema_add(out, &shape, true);
+	}
+	vec_done(&seen);
+}
+
+/* --- the document --- */
 
 static void add_operation(struct buf *out, const struct http_route *route)
 {
@@ -154,6 +264,8 @@ void http_route_add_openapi(unsigned services, struct buf *out)
 		     "},\"components\":{\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"},"
 		     "\"cookie\":{\"type\":\"apiKey\",\"in\":\"cookie\",\"name\":\"nest\"}},\"schemas\":{\"Error\":"
 		     "{\"type\":\"object\",\"required\":[\"error\"],\"properties\":{\"error\":{\"type\":"
-		     "\"string\"},\"at\":{\"type\":\"integer\",\"description\":\"character of an expression\"}}}}}}");
+		     "\"string\"},\"at\":{\"type\":\"integer\",\"description\":\"character of an expression\"}}}");
+	add_schemas(out, services);
+	buf_add_text(out, "}}}");
 	vec_done(&routes);
 }

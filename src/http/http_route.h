@@ -9,8 +9,8 @@
  *		{},
  *	};
  *	static const struct http_route route = {
- *		.service = HTTP_SERVE, .method = "GET", .path = "/api/v1/tables/{name}", .summary = "rows of a table",
- *		.params = params, .handle = answer_table,
+ *		.service = HTTP_SERVE, .method = "GET", .path = "/api/v1/things", .summary = "all things",
+ *		.params = params, .answer = "thing", .rows = true, .handle = answer_things,
  *	};
  *	HTTP_ROUTE(route);
  */
@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "http/http_query.h"
+#include "record/value.h"
 
 /* Which part of the program answers: a server has the routes of the services that it is given. */
 enum http_service { HTTP_SERVE, HTTP_AGENT, HTTP_COLLECT, HTTP_SERVICES };
@@ -50,6 +51,9 @@ enum http_access {
 
 struct http_request;
 
+/* Called for each kind of rows that a route may answer with. */
+typedef void http_rows_taker(const char *name, const struct shape *shape, void *context);
+
 struct http_route {
 	enum http_service service;
 	const char *method;  /* GET (also answers HEAD), POST, DELETE */
@@ -61,7 +65,12 @@ struct http_route {
 	size_t body_max;  /* bytes; 0: no body */
 	const char *body; /* what is in it, for the document */
 	const char *type; /* of the answer; NULL: application/json */
-	unsigned status;  /* of success; 0: 200 */
+	/* JSON: record type of the answer, its field table is the schema; several joined by commas are one record. */
+	const char *answer;
+	bool rows; /* {"rows":[..],"total":N} of such records */
+	/* In place of a type: rows of several kinds, with the fields that were asked for. */
+	void (*each_rows)(http_rows_taker *take, void *context);
+	unsigned status; /* of success; 0: 200 */
 	void (*handle)(struct http_request *request);
 };
 
@@ -95,5 +104,7 @@ unsigned http_route_match(unsigned services, const char *method, const struct ht
 void http_match_done(struct http_match *match);
 /* By name; one without text: not given. */
 struct http_value http_match_value(const struct http_match *match, const char *name);
+/* The record of an answer; false: a type that is not registered. */
+bool http_route_shape(const char *answer, struct shape *ret_shape);
 /* The OpenAPI document of the services' routes. */
 void http_route_add_openapi(unsigned services, struct buf *out);

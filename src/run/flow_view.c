@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "base/parse.h"
 #include "flow/analyse/profile.h"
@@ -17,6 +19,16 @@ const struct option_spec split_option_table[] = {
 	       "with --at: calls with the same value of this field (arg0, tid ...) are one session"),
 	OPTION_END,
 };
+
+bool flow_view_is_trace(const char *path)
+{
+	uint32_t magic = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool is = fd >= 0 && pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == FLOW_MAGIC;
+
+	closep(&fd);
+	return is;
+}
 
 int flow_view_open(const char *path, const struct split_options *options, struct flow_trace **ret_trace,
 		   struct flow_sessions **ret_sessions)

@@ -15,6 +15,8 @@ struct split_options {
 /* For OPTION_GROUP in a command's table. */
 extern const struct option_spec split_option_table[];
 
+/* Whether the file looks like a function trace. */
+bool flow_view_is_trace(const char *path);
 /* Exit code: EXIT_DONE, or a message has been written. */
 int flow_view_open(const char *path, const struct split_options *options, struct flow_trace **ret_trace,
 		   struct flow_sessions **ret_sessions) _must_check_;

@@ -17,7 +17,7 @@
 
 static bool draws(const struct path_config *config)
 {
-	return config->svg || config->html;
+	return config->svg || config->html || config->data;
 }
 
 /* Records for programs: JSON and the like, or columns that the user chose. */
@@ -72,6 +72,8 @@ static int open_files(struct path_show *show, struct why *why)
 
 	if (r == 0)
 		r = open_file(&show->html, show->config->html, why);
+	if (r == 0)
+		r = open_file(&show->data, show->config->data, why);
 	return r == 0 ? open_file(&show->trace_file, show->config->trace, why) : r;
 }
 
@@ -231,7 +233,8 @@ static int finish_file(struct path_file *file, struct why *why)
 	int r = path ? out_done(&file->out) : 0;
 
 	file->path = NULL;
-	return r < 0 ? why_set(why, r, "cannot write %s: %s", path, new_file_error(r)) : 0;
+	/* A pipe whose reader has seen enough is no fault. */
+	return r < 0 && r != -EPIPE ? why_set(why, r, "cannot write %s: %s", path, new_file_error(r)) : 0;
 }
 
 static void add_moment(struct buf *out, const char *format, uint64_t ns)
@@ -255,15 +258,39 @@ static void add_note(const struct path_show *show, struct buf *note)
 	run_journeys_add_note(show->source, note);
 }
 
+/* note: lives as long as the picture. */
+static struct path_picture make_picture(struct path_show *show, struct buf *note)
+{
+	summary_sort(&show->summary);
+	add_note(show, note);
+	return (struct path_picture){.slowest = &show->slowest,
+				     .summary = &show->summary,
+				     .heat = &show->heat,
+				     .journeys = show->journeys,
+				     .note = buf_text(note)};
+}
+
+/* Everything so far, for whoever follows the run; also at its end. */
+static void on_interval(struct run_sink *sink, struct run *run, uint64_t now_ns _unused_)
+{
+	struct path_show *show = (struct path_show *)sink;
+	_cleanup_buf_ struct buf note = BUF_INIT(65536);
+	struct path_picture picture;
+
+	if (!show->data.path)
+		return;
+	picture = make_picture(show, &note);
+	picture_write_json(&picture, &show->data.out);
+	if (out_flush(&show->data.out) == -EPIPE)
+		run_stop(run, 0);
+}
+
 static int write_files(struct path_show *show, struct why *why)
 {
 	_cleanup_buf_ struct buf note = BUF_INIT(65536);
-	struct path_picture picture = {
-		.slowest = &show->slowest, .summary = &show->summary, .heat = &show->heat, .journeys = show->journeys};
+	struct path_picture picture = make_picture(show, &note);
 	int r;
 
-	add_note(show, &note);
-	picture.note = buf_text(&note);
 	if (show->svg.path)
 		picture_write_svg(&picture, &show->svg.out);
 	if (show->html.path)
@@ -273,6 +300,8 @@ static int write_files(struct path_show *show, struct why *why)
 	r = finish_file(&show->svg, why);
 	if (r == 0)
 		r = finish_file(&show->html, why);
+	if (r == 0)
+		r = finish_file(&show->data, why);
 	return r == 0 ? finish_file(&show->trace_file, why) : r;
 }
 
@@ -301,6 +330,7 @@ static void close_show(struct run_sink *sink)
 
 	drop_file(&show->svg);
 	drop_file(&show->html);
+	drop_file(&show->data);
 	drop_file(&show->trace_file);
 	slowest_done(&show->slowest);
 	summary_done(&show->summary);
@@ -308,7 +338,8 @@ static void close_show(struct run_sink *sink)
 	trace_events_done(&show->trace);
 }
 
-static const struct run_sink_ops show_ops = {.prepare = prepare, .take = take_journey, .end = end, .close = close_show};
+static const struct run_sink_ops show_ops = {
+	.prepare = prepare, .take = take_journey, .interval = on_interval, .end = end, .close = close_show};
 
 void path_show_init(struct path_show *show, struct run_journeys *journeys)
 {
@@ -317,6 +348,8 @@ void path_show_init(struct path_show *show, struct run_journeys *journeys)
 				   .config = journeys->config,
 				   .heat = HEAT_INIT(PATH_LAYERS)};
 	choose(show);
+	if (show->config->data && !show->config->common.input.file)
+		journeys->run->options.interval_ns = NSEC_PER_SEC;
 	journeys->progress = isatty(STDERR_FILENO) == 1 && !show->as_they_come;
 	run_add_sink(journeys->run, &journeys->source, &show->sink);
 }

@@ -16,7 +16,7 @@ struct path_show {
 	struct path_file {
 		const char *path; /* NULL: none */
 		struct out out;
-	} svg, html, trace_file;
+	} svg, html, data, trace_file;
 	bool as_they_come; /* journeys are records of the output; else something is shown at the end */
 	bool with_slowest, with_summary;
 	struct slowest slowest;

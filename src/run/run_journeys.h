@@ -15,6 +15,7 @@ struct path_config {
 	struct text_list by;
 	const char *svg;
 	const char *html;
+	const char *data;
 	const char *trace;
 	const char *sample;
 	const char *stages;

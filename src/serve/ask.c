@@ -8,7 +8,7 @@
 #include "serve/serve.h"
 
 #define ASKS_MAX   8
-#define OUTPUT_MAX ((size_t)16 << 20)
+#define OUTPUT_MAX ((size_t)64 << 20)
 #define WIDTH      100
 
 static void ask_free(struct ask *ask)
@@ -37,7 +37,8 @@ static void refuse(struct ask *ask, unsigned status)
 	const char *said = nest_process_errors(ask->process), *colon = strstr(said, "nest: ");
 
 	said = colon ? colon + 6 : said;
-	http_refuse(ask->request, status, "%.*s", (int)strcspn(said, "\n"), *said ? said : "the command failed");
+	said = *said ? said : "the command failed";
+	http_refuse(ask->request, status, "%.*s", (int)strcspn(said, "\n"), said);
 }
 
 static void on_end(void *context, int status)
@@ -46,15 +47,19 @@ static void on_end(void *context, int status)
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_IO;
 
 	if (code == EXIT_USAGE)
+		refuse(ask, ask->wrong);
+	else if (code == EXIT_CANNOT_OBSERVE)
 		refuse(ask, 404);
 	else if (code != EXIT_DONE)
 		refuse(ask, 500);
+	else if (ask->output.over)
+		http_refuse(ask->request, 413, "the answer is longer than %zu MB: ask for less", OUTPUT_MAX / 1000000);
 	else
 		ask->answer(ask);
 	ask_free(ask);
 }
 
-void ask_start(struct http_request *request, const char *const *words, void (*answer)(struct ask *ask))
+void ask_start(struct http_request *request, const char *const *words, unsigned wrong, void (*answer)(struct ask *ask))
 {
 	struct serve *serve = serve_of(request);
 	struct why why = {};
@@ -66,7 +71,8 @@ void ask_start(struct http_request *request, const char *const *words, void (*an
 		return;
 	}
 	ask = xzalloc(sizeof(*ask));
-	*ask = (struct ask){.serve = serve, .request = request, .output = BUF_INIT(OUTPUT_MAX), .answer = answer};
+	*ask = (struct ask){
+		.serve = serve, .request = request, .output = BUF_INIT(OUTPUT_MAX), .wrong = wrong, .answer = answer};
 	vec_push(&serve->asks, ask);
 	r = nest_process_start(&(struct nest_process_request){.loop = serve->run.loop,
 							      .words = (char *const *)words,
@@ -100,6 +106,23 @@ void ask_answer_rows(struct ask *ask)
 	}
 	buf_add_format(&body, "],\"total\":%zu}", rows);
 	http_answer(ask->request, 200, NULL, &body);
+}
+
+void ask_answer_object(struct ask *ask)
+{
+	const char *text = buf_text(&ask->output), *end = text + ask->output.len, *begin;
+	struct buf body = BUF_INIT(OUTPUT_MAX + 1024);
+
+	while (end > text && end[-1] == '\n')
+		end--;
+	for (begin = end; begin > text && begin[-1] != '\n'; begin--)
+		;
+	if (*begin == '{') {
+		buf_add(&body, begin, (size_t)(end - begin));
+		http_answer(ask->request, 200, NULL, &body);
+	} else {
+		refuse(ask, 404);
+	}
 }
 
 void ask_stop_all(struct serve *serve)

@@ -2,64 +2,157 @@
 /* What the page knows about a scene: what it is, its diagnosis, findings, figures. */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "record/bare.h"
 #include "serve/serve.h"
 #include "store/input.h"
-#include "view/format.h"
 #include "view/json.h"
 
 #define BODY_MAX   ((size_t)64 << 20)
 #define VALUES_MAX 2000
+#define SERIES_MAX 256
 #define LAST_NS    (600 * NSEC_PER_SEC) /* of the live host, where no span is asked for */
 
 /* --- about --- */
 
-static void add_recordings(struct buf *out, const struct serve *serve)
-{
-	buf_add_text(out, ",\"recordings\":[");
-	vec_each(&serve->recordings, at) {
-		const struct scene *scene = *at;
+struct about_recording {
+	uint32_t id;
+	const char *name;
+	const char *host;
+	uint64_t from_ns;
+	uint64_t to_ns;
+	bool samples;
+	bool complete;
+	const char *error;
+	struct list tables;
+};
 
-		buf_add_format(out, "%s{\"id\":%u", scene->id ? "," : "", scene->id);
-		serve_add_text(out, "name", scene->name);
-		serve_add_text(out, "host", scene->host);
-		buf_add_format(out, ",\"from_ns\":%" PRIu64 ",\"to_ns\":%" PRIu64 ",\"complete\":%s", scene->begin_ns,
-			       scene->end_ns, scene->complete ? "true" : "false");
-		serve_add_text(out, "error", scene->why.text[0] ? scene->why.text : NULL);
-		buf_add_char(out, '}');
-	}
-	buf_add_char(out, ']');
+static const struct field about_recording_fields[] = {
+	FIELD(struct about_recording, id, ID, "number, for the parameter recording"),
+	FIELD(struct about_recording, name, TEXT, "file name"),
+	FIELD(struct about_recording, host, TEXT, "recorded host"),
+	FIELD(struct about_recording, from_ns, TIME, "first sample, or start of the recording"),
+	FIELD(struct about_recording, to_ns, TIME, "last sample or event"),
+	FIELD(struct about_recording, samples, BOOL, "whether it has samples of the host: diagnosis, figures, tables"),
+	FIELD(struct about_recording, complete, BOOL, "whether it has been read to its end"),
+	FIELD(struct about_recording, error, TEXT, "why it cannot be read further"),
+	FIELD(struct about_recording, tables, LIST, "tables of the file", .element = &bare_text_type),
+};
+static RECORD_TYPE(about_recording_type, "serve.recording", struct about_recording, about_recording_fields,
+		   "a recording that is shown");
+
+struct about_trace {
+	uint32_t id;
+	const char *name;
+};
+
+static const struct field about_trace_fields[] = {
+	FIELD(struct about_trace, id, ID, "number, for the parameter trace"),
+	FIELD(struct about_trace, name, TEXT, "file name"),
+};
+static RECORD_TYPE(about_trace_type, "serve.trace", struct about_trace, about_trace_fields,
+		   "a function trace that is shown");
+
+static const struct field about_unseen_fields[] = {
+	FIELD(struct unseen, what, TEXT, "what was not looked at"),
+	FIELD(struct unseen, why, TEXT, "why"),
+};
+static RECORD_TYPE(about_unseen_type, "serve.unseen", struct unseen, about_unseen_fields, "what could not be seen");
+
+struct about {
+	const char *version;
+	const char *host;
+	bool live;
+	bool saves;
+	uint64_t start_ns;
+	uint64_t now_ns;
+	struct list recordings;
+	struct list traces;
+	struct list not_seen;
+};
+
+static const struct field about_fields[] = {
+	FIELD(struct about, version, TEXT, "version of nest"),
+	FIELD(struct about, host, TEXT, "host that is shown; of function traces alone: unknown"),
+	FIELD(struct about, live, BOOL, "whether the live host is shown"),
+	FIELD(struct about, saves, BOOL, "whether tools can be saved as recordings (--save-in)"),
+	FIELD(struct about, start_ns, TIME, "start of the server"),
+	FIELD(struct about, now_ns, TIME, "time of the server"),
+	FIELD(struct about, recordings, LIST, "recordings", .element = &about_recording_type),
+	FIELD(struct about, traces, LIST, "function traces", .element = &about_trace_type),
+	FIELD(struct about, not_seen, LIST, "what could not be seen", .element = &about_unseen_type),
+};
+static RECORD_TYPE(about_type, "serve.about", struct about, about_fields, "what a server shows");
+
+static struct about_recording about_scene(const struct scene *scene, bare_texts *tables)
+{
+	size_t count = recording_table_count(scene->recording);
+
+	for (size_t i = 0; i < count; i++)
+		vec_push(tables, recording_table(scene->recording, i)->name);
+	return (struct about_recording){.id = scene->id,
+					.name = scene->name,
+					.host = scene->host,
+					.from_ns = scene->begin_ns,
+					.to_ns = scene->end_ns,
+					.samples = scene->has_samples,
+					.complete = scene->complete,
+					.error = scene->why.text,
+					.tables = BARE_LIST(tables)};
 }
 
-static void add_unseen(struct buf *out, const struct findings *findings)
+/* Parts of the answer, which are lists. */
+struct about_parts {
+	VEC(struct about_recording) recordings;
+	VEC(struct about_trace) traces;
+	VEC(bare_texts) tables;
+};
+
+static void collect_about(const struct serve *serve, struct about_parts *parts)
 {
-	buf_add_text(out, ",\"not_seen\":[");
-	vec_each(&findings->unseen, unseen) {
-		buf_add_text(out, unseen == findings->unseen.items ? "{" : ",{");
-		serve_add_text(out, "what", unseen->what);
-		serve_add_text(out, "why", unseen->why);
-		buf_add_char(out, '}');
+	vec_each(&serve->recordings, scene) {
+		bare_texts tables = {};
+
+		vec_push(&parts->recordings, about_scene(*scene, &tables));
+		vec_push(&parts->tables, tables);
 	}
-	buf_add_char(out, ']');
+	for (size_t i = 0; i < serve->traces.count; i++)
+		vec_push(&parts->traces, (struct about_trace){(uint32_t)i, serve_file_name(serve->traces.items[i])});
+}
+
+static void about_parts_done(struct about_parts *parts)
+{
+	vec_each(&parts->tables, tables)
+		vec_done(tables);
+	vec_done(&parts->tables);
+	vec_done(&parts->recordings);
+	vec_done(&parts->traces);
 }
 
 static void answer_about(struct http_request *request)
 {
 	const struct serve *serve = serve_of(request);
-	const struct scene *scene = serve->is_live ? &serve->live : serve->recordings.items[0];
+	const struct scene *scene = serve->is_live            ? &serve->live
+				    : serve->recordings.count ? serve->recordings.items[0]
+							      : NULL;
+	_cleanup_(about_parts_done) struct about_parts parts = {};
+	struct about about = {.version = NEST_VERSION,
+			      .host = scene ? scene->host : NULL,
+			      .live = serve->is_live,
+			      .saves = serve->is_live && serve->options->save_in,
+			      .start_ns = serve->start_ns,
+			      .now_ns = clock_real_ns(),
+			      .not_seen = {"", 0}};
 	struct buf body = BUF_INIT(BODY_MAX);
 
-	buf_add_char(&body, '{');
-	serve_add_text(&body, "version", NEST_VERSION);
-	serve_add_text(&body, "host", scene->host);
-	buf_add_format(&body, ",\"live\":%s,\"start_ns\":%" PRIu64 ",\"now_ns\":%" PRIu64,
-		       serve->is_live ? "true" : "false", serve->start_ns, clock_real_ns());
-	add_recordings(&body, serve);
-	add_unseen(&body, &scene->findings);
-	buf_add_char(&body, '}');
+	collect_about(serve, &parts);
+	about.recordings = BARE_LIST(&parts.recordings);
+	about.traces = BARE_LIST(&parts.traces);
+	if (scene)
+		about.not_seen = BARE_LIST(&scene->findings.unseen);
+	json_add_object(&body, &about_type, &about);
 	http_answer(request, 200, NULL, &body);
 }
 
@@ -67,7 +160,8 @@ static const struct http_route about_route = {
 	.service = HTTP_SERVE,
 	.method = "GET",
 	.path = "/api/v1/about",
-	.summary = "what is shown: the live host or recordings, and what could not be seen",
+	.summary = "what is shown: the live host, recordings or function traces, and what could not be seen",
+	.answer = "serve.about",
 	.handle = answer_about,
 };
 HTTP_ROUTE(about_route);
@@ -115,77 +209,15 @@ static const struct http_route diagnosis_route = {
 	.path = "/api/v1/diagnosis",
 	.summary = "the latest diagnosis; 404 before the first one",
 	.params = at_params,
+	.answer = "diagnosis",
 	.handle = answer_diagnosis,
 };
 HTTP_ROUTE(diagnosis_route);
 
 /* --- findings --- */
 
-/* A finding from its beginning to its end, as the page has it. */
-struct found_record {
-	uint64_t begin_ns;
-	uint64_t end_ns;
-	const char *cause;
-	const char *layer;
-	const char *module;
-	double certainty;
-	double peak;
-	uint8_t severity;
-	const char *because;
-	const char *advice;
-	const char *netns_name;
-};
-
-static const struct field found_fields[] = {
-	FIELD(struct found_record, begin_ns, TIME, "when it was first reported"),
-	FIELD(struct found_record, end_ns, TIME, "when it was last seen; unknown while it is active"),
-	FIELD(struct found_record, cause, TEXT, "cause"),
-	FIELD(struct found_record, layer, TEXT, "layer of the culprit"),
-	FIELD(struct found_record, module, TEXT, "culprit"),
-	FIELD(struct found_record, certainty, RATIO, "certainty, last"),
-	FIELD(struct found_record, peak, RATIO, "highest certainty"),
-	FIELD(struct found_record, because, TEXT, "the sentence"),
-	FIELD(struct found_record, advice, TEXT, "what to do"),
-	FIELD(struct found_record, netns_name, TEXT, "network namespace"),
-};
-static const struct record_type found_type = {.name = "found",
-					      .fields = found_fields,
-					      .field_count = ARRAY_SIZE(found_fields),
-					      .size = sizeof(struct found_record)};
-
-/* Fields that the finding has as well: severity and the commands to run next. */
-static void add_field(struct buf *out, const struct finding_record *finding, const char *name)
-{
-	struct shape shape = SHAPE_OF(&finding_type);
-	struct field_ref ref;
-	struct value value;
-
-	if (shape_find(&shape, name, &ref) < 0)
-		return;
-	value = value_get(ref.field, finding);
-	buf_add_format(out, ",\"%s\":", name);
-	json_add_value(out, ref.field, &value);
-}
-
-static void add_finding(struct buf *out, const struct finding_entry *entry)
-{
-	struct found_record found = {.begin_ns = entry->span.begin_ns,
-				     .end_ns = entry->span.end_ns,
-				     .cause = entry->finding.cause,
-				     .layer = entry->finding.layer,
-				     .module = entry->finding.module,
-				     .certainty = entry->finding.certainty,
-				     .peak = entry->span.peak,
-				     .because = entry->finding.because,
-				     .advice = entry->finding.advice,
-				     .netns_name = entry->span.netns_name};
-
-	json_add_object(out, &found_type, &found);
-	out->len -= out->len > 0;
-	add_field(out, &entry->finding, "severity");
-	add_field(out, &entry->finding, "next");
-	buf_add_char(out, '}');
-}
+/* A finding from beginning to end, with its evidence. */
+static const struct shape found_shape = {.count = 2, .types = {&finding_span_type, &finding_type}};
 
 static void answer_findings(struct http_request *request)
 {
@@ -203,7 +235,7 @@ static void answer_findings(struct http_request *request)
 		if (span->begin_ns > to_ns || (span->end_ns != UINT64_MAX && span->end_ns < from_ns))
 			continue;
 		buf_add_text(&body, total++ ? "," : "");
-		add_finding(&body, *at);
+		json_add_record(&body, &found_shape, &(struct record){.parts = {span, &(*at)->finding}});
 	}
 	buf_add_format(&body, "],\"total\":%" PRIu64 ",\"complete\":%s}", total,
 		       !scene->path || scene->complete ? "true" : "false");
@@ -223,43 +255,79 @@ static const struct http_route findings_route = {
 	.path = "/api/v1/findings",
 	.summary = "findings from beginning to end; complete: false while a recording is still being read",
 	.params = span_params,
+	.answer = "finding_span,finding",
+	.rows = true,
 	.handle = answer_findings,
 };
 HTTP_ROUTE(findings_route);
 
 /* --- measures --- */
 
-static void add_real(struct buf *out, double value)
-{
-	char text[40];
+/* A figure over time, or only what it is. */
+struct measure_series {
+	const char *name;
+	const char *title;
+	const char *unit;
+	const char *help;
+	struct list values;
+};
 
-	if (isfinite(value))
-		buf_add(out, text, (size_t)(format_put_real(text, value) - text));
-	else
-		buf_add_text(out, "null");
-}
+struct measure_value {
+	double value;
+};
 
-static void add_figure(struct buf *out, const struct figure *figure, bool first)
+static const struct field measure_value_fields[] = {FIELD(struct measure_value, value, RATIO, "value")};
+static const struct record_type measure_value_type = {.name = "value",
+						      .help = "a value",
+						      .fields = measure_value_fields,
+						      .field_count = 1,
+						      .size = sizeof(struct measure_value),
+						      .bare = true};
+
+static const struct field series_fields[] = {
+	FIELD(struct measure_series, name, TEXT, "name, for the parameter names"),
+	FIELD(struct measure_series, title, TEXT, "what it is"),
+	FIELD(struct measure_series, unit, TEXT, "unit of the values"),
+	FIELD(struct measure_series, help, TEXT, "how it is made"),
+	FIELD(struct measure_series, values, LIST, "values; not in the list of all measures",
+	      .element = &measure_value_type),
+};
+static RECORD_TYPE(measure_series_type, "serve.series", struct measure_series, series_fields, "a figure of the host");
+
+struct measures {
+	uint64_t from_ns;
+	uint64_t step_ns;
+	struct list measures;
+	struct list series;
+};
+
+static const struct field measures_fields[] = {
+	FIELD(struct measures, from_ns, TIME, "time of the first values", .zero_is_unknown = true),
+	FIELD(struct measures, step_ns, DURATION, "distance of two values", .zero_is_unknown = true),
+	FIELD(struct measures, measures, LIST, "all measures, where none was named", .element = &measure_series_type),
+	FIELD(struct measures, series, LIST, "the measures that were named", .element = &measure_series_type),
+};
+static RECORD_TYPE(measures_type, "serve.measures", struct measures, measures_fields, "figures of the host over time");
+
+static struct measure_series series_of(const struct figure *figure)
 {
-	buf_add_text(out, first ? "{" : ",{");
-	serve_add_text(out, "name", figure->name);
-	serve_add_text(out, "title", figure->title);
-	serve_add_text(out, "unit", figure->unit);
+	return (struct measure_series){
+		.name = figure->name, .title = figure->title, .unit = figure->unit, .help = figure->help};
 }
 
 static void list_measures(struct http_request *request, const struct figure_history *figures)
 {
+	_cleanup_free_ struct measure_series *all = xzalloc((figures->count + 1) * sizeof(*all));
+	struct measures answer = {.measures = {all, figures->count}};
 	struct buf body = BUF_INIT(BODY_MAX);
 
-	buf_add_text(&body, "{\"measures\":[");
-	for (unsigned i = 0; i < figures->count; i++) {
-		add_figure(&body, figures->figures[i], i == 0);
-		serve_add_text(&body, "help", figures->figures[i]->help);
-		buf_add_char(&body, '}');
-	}
-	buf_add_text(&body, "]}");
+	for (unsigned i = 0; i < figures->count; i++)
+		all[i] = series_of(figures->figures[i]);
+	json_add_object(&body, &measures_type, &answer);
 	http_answer(request, 200, NULL, &body);
 }
+
+typedef VEC(struct measure_series) series_list;
 
 struct measure_span {
 	uint64_t from_ns, step_ns;
@@ -288,53 +356,59 @@ static bool choose_span(struct http_request *request, const struct scene *scene,
 	return true;
 }
 
-static void add_series(struct buf *out, const struct figure_history *figures, unsigned index,
-		       const struct measure_span *span)
+/* The measures that are named, with their values; false: refused. */
+static bool read_series(struct http_request *request, const struct figure_history *figures,
+			const struct measure_span *span, series_list *list)
 {
-	_cleanup_free_ double *values = xrealloc_array(NULL, span->count + 1, sizeof(*values));
+	_cleanup_free_ char *names = xstrdup(http_request_text(request, "names"));
+	char *rest = names, *name;
 
-	figure_history_read(figures, index, span->from_ns, span->step_ns, values, span->count);
-	add_figure(out, figures->figures[index], out->data[out->len - 1] == '[');
-	buf_add_text(out, ",\"values\":[");
-	for (size_t i = 0; i < span->count; i++) {
-		buf_add_text(out, i ? "," : "");
-		add_real(out, values[i]);
+	while ((name = strsep(&rest, ","))) {
+		int index = figure_history_find(figures, name);
+		struct measure_series series;
+		double *values;
+
+		if (index < 0 || list->count >= SERIES_MAX) {
+			http_refuse(request, 400,
+				    index < 0 ? "names: there is no measure '%.60s' (/api/v1/measures lists them)"
+					      : "names: more measures than there are, at '%.60s'",
+				    name);
+			return false;
+		}
+		values = xrealloc_array(NULL, span->count + 1, sizeof(*values));
+		figure_history_read(figures, (unsigned)index, span->from_ns, span->step_ns, values, span->count);
+		series = series_of(figures->figures[index]);
+		series.values = (struct list){values, (uint32_t)span->count};
+		vec_push(list, series);
 	}
-	buf_add_text(out, "]}");
+	return true;
 }
 
 static void answer_measures(struct http_request *request)
 {
-	const char *names = http_request_text(request, "names");
-	_cleanup_free_ char *list = names ? xstrdup(names) : NULL;
 	struct scene *scene = serve_scene(request);
 	struct buf body = BUF_INIT(BODY_MAX);
+	struct measures answer = {};
 	struct measure_span span;
-	char *rest = list, *name;
+	series_list list = {};
 
 	if (!scene)
 		return;
-	if (!names) {
+	if (!http_request_text(request, "names")) {
 		list_measures(request, &scene->figures);
 		return;
 	}
 	if (!choose_span(request, scene, &span))
 		return;
-	buf_add_format(&body, "{\"step_ns\":%" PRIu64 ",\"from_ns\":%" PRIu64 ",\"series\":[", span.step_ns,
-		       span.from_ns);
-	while ((name = strsep(&rest, ","))) {
-		int index = figure_history_find(&scene->figures, name);
-
-		if (index < 0) {
-			buf_done(&body);
-			http_refuse(request, 400, "names: there is no measure '%.60s' (/api/v1/measures lists them)",
-				    name);
-			return;
-		}
-		add_series(&body, &scene->figures, (unsigned)index, &span);
+	if (read_series(request, &scene->figures, &span, &list)) {
+		answer = (struct measures){
+			.from_ns = span.from_ns, .step_ns = span.step_ns, .series = {list.items, (uint32_t)list.count}};
+		json_add_object(&body, &measures_type, &answer);
+		http_answer(request, 200, NULL, &body);
 	}
-	buf_add_text(&body, "]}");
-	http_answer(request, 200, NULL, &body);
+	vec_each(&list, series)
+		free((void *)series->values.items);
+	vec_done(&list);
 }
 
 static const struct http_param measure_params[] = {
@@ -352,6 +426,7 @@ static const struct http_route measures_route = {
 	.path = "/api/v1/measures",
 	.summary = "figures of the whole host over time",
 	.params = measure_params,
+	.answer = "serve.measures",
 	.handle = answer_measures,
 };
 HTTP_ROUTE(measures_route);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The files of the page, which the build puts into the program; the session; the document of the routes. */
-#include <zlib.h>
-
 #include <string.h>
 
 #include "base/embed.h"
@@ -9,7 +7,7 @@
 
 #define NAME_MAX_LEN 100
 #define FILE_MAX     ((size_t)16 << 20)
-#define BODY_MAX     ((size_t)1 << 20)
+#define BODY_MAX     ((size_t)16 << 20)
 
 /* Only these are files of the page. */
 static const struct {
@@ -47,21 +45,11 @@ static uint64_t hash_of(const struct embedded_file *file)
 }
 
 /* For the few that do not take gzip. */
-static void answer_plain(struct http_request *request, const char *type, const struct embedded_file *file)
+static void answer_plain(struct http_request *request, const char *type, const char *packed)
 {
 	struct buf body = BUF_INIT(FILE_MAX);
-	z_stream stream = {.next_in = (Bytef *)file->begin, .avail_in = (uInt)(file->end - file->begin)};
-	unsigned char bytes[16384];
-	int r = inflateInit2(&stream, 16 + MAX_WBITS);
 
-	while (r == Z_OK && !body.over) {
-		stream.next_out = bytes;
-		stream.avail_out = sizeof(bytes);
-		r = inflate(&stream, Z_NO_FLUSH);
-		buf_add(&body, bytes, sizeof(bytes) - stream.avail_out);
-	}
-	(void)inflateEnd(&stream);
-	if (r == Z_STREAM_END)
+	if (embed_unpack(packed, &body) == 0)
 		http_answer(request, 200, type, &body);
 	else
 		http_refuse(request, 500, "the file is damaged");
@@ -83,7 +71,7 @@ static void answer_file(struct http_request *request, const char *name)
 	if (takes && strstr(takes, "gzip"))
 		http_answer_bytes(request, type, file->begin, (size_t)(file->end - file->begin), etag, "gzip");
 	else
-		answer_plain(request, type, file);
+		answer_plain(request, type, packed);
 }
 
 static void answer_index(struct http_request *request)

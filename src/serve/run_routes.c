@@ -9,6 +9,7 @@
 #include "event/core/event.h"
 #include "serve/serve.h"
 #include "tool/core/tool.h"
+#include "view/json.h"
 
 #define BODY_MAX 65536
 
@@ -52,6 +53,31 @@ static struct tool_run *start(struct http_request *request, const struct tool_ru
 }
 
 /* --- starting --- */
+
+struct run_row {
+	const char *id;
+	const char *what;
+	bool running;
+	uint64_t readers;
+};
+
+static const struct field run_fields[] = {
+	FIELD(struct run_row, id, TEXT, "for run:ID of /api/v1/stream"),
+	FIELD(struct run_row, what, TEXT, "tool or event"),
+	FIELD(struct run_row, running, BOOL, "whether it runs; false: it has ended"),
+	FIELD(struct run_row, readers, COUNT, "readers of its stream"),
+};
+static RECORD_TYPE(run_type, "serve.run", struct run_row, run_fields, "a tool that was started");
+
+static void add_run(struct buf *out, const struct tool_run *run)
+{
+	char id[24];
+	struct run_row row = {
+		.id = id, .what = run->what, .running = run->process, .readers = run->stream.readers.count};
+
+	snprintf(id, sizeof(id), "%" PRIu64, run->id);
+	json_add_object(out, &run_type, &row);
+}
 
 static const struct {
 	const char *name;
@@ -103,9 +129,7 @@ static void start_run(struct http_request *request)
 		set_place(scene, serve, &wanted);
 		run = start(request, &wanted, 404);
 		if (run) {
-			buf_add_format(&answer, "{\"id\":\"%" PRIu64 "\"", run->id);
-			serve_add_text(&answer, "what", run->what);
-			buf_add_text(&answer, "}");
+			add_run(&answer, run);
 			http_answer(request, 201, NULL, &answer);
 		}
 	}
@@ -118,12 +142,13 @@ static const struct http_route start_route = {
 	.service = HTTP_SERVE,
 	.method = "POST",
 	.path = "/api/v1/runs",
-	.summary = "start a tool or an event: 201 and its id; 409 where this kernel cannot run it",
+	.summary = "start a tool, an event or path: 201 and its id; 409 where this kernel cannot run it",
 	.params = scene_params,
 	.changes = true,
 	.body_max = BODY_MAX,
 	.body = "{\"what\":\"tcplife\",\"where\":\"EXPR\",\"by\":\"FIELD,..\",\"hist\":\"FIELD\"}",
 	.status = 201,
+	.answer = "serve.run",
 	.handle = start_run,
 };
 HTTP_ROUTE(start_route);
@@ -158,10 +183,8 @@ static void list_runs(struct http_request *request)
 
 	buf_add_text(&body, "{\"rows\":[");
 	vec_each(&serve->runs, run) {
-		buf_add_format(&body, "%s{\"id\":\"%" PRIu64 "\"", run == serve->runs.items ? "" : ",", (*run)->id);
-		serve_add_text(&body, "what", (*run)->what);
-		buf_add_format(&body, ",\"running\":%s,\"readers\":%zu}", (*run)->process ? "true" : "false",
-			       (*run)->stream.readers.count);
+		buf_add_text(&body, run == serve->runs.items ? "" : ",");
+		add_run(&body, *run);
 	}
 	buf_add_format(&body, "],\"total\":%zu}", serve->runs.count);
 	http_answer(request, 200, NULL, &body);
@@ -172,6 +195,8 @@ static const struct http_route list_route = {
 	.method = "GET",
 	.path = "/api/v1/runs",
 	.summary = "tools that were started",
+	.answer = "serve.run",
+	.rows = true,
 	.handle = list_runs,
 };
 HTTP_ROUTE(list_route);
@@ -218,7 +243,7 @@ static void stream(struct http_request *request)
 }
 
 static const struct http_param stream_params[] = {
-	{"what", HTTP_TEXT, "diagnosis, measures, run:ID, or the name of a tool or an event", .required = true},
+	{"what", HTTP_TEXT, "diagnosis, measures, run:ID, path, or the name of a tool or an event", .required = true},
 	{"where", HTTP_EXPR, "only records that match"},
 	SERVE_SCENE_PARAMS,
 	{},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "serve/scene.h"
+#include "serve/serve.h"
 
 #include <errno.h>
 #include <string.h>
@@ -127,10 +127,28 @@ static void reader_free(struct scene_reader *reader)
 	free(reader);
 }
 
+/* Of the last row of each table that has times: rows are written as they happen. */
+static uint64_t last_event_ns(struct recording *recording)
+{
+	uint64_t last_ns = recording_begin_ns(recording);
+
+	for (size_t i = 0; i < recording_table_count(recording); i++) {
+		_cleanup_free_ char *sql = xasprintf("SELECT time_ns FROM \"%s\" ORDER BY rowid DESC LIMIT 1",
+						     recording_table(recording, i)->name);
+		sqlite3_stmt *statement = NULL;
+
+		/* Most tables of a recording have no such column. */
+		if (sqlite3_prepare_v2(recording_db(recording), sql, -1, &statement, NULL) == SQLITE_OK &&
+		    sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int64(statement, 0) > 0)
+			last_ns = max_of(last_ns, (uint64_t)sqlite3_column_int64(statement, 0));
+		(void)sqlite3_finalize(statement);
+	}
+	return last_ns;
+}
+
 int scene_open(struct scene *scene, const char *path, const struct diagnosis_options *options, struct why *why)
 {
 	struct input_options input = options->input;
-	const char *slash = strrchr(path, '/');
 	int r;
 
 	input.file = path;
@@ -138,12 +156,19 @@ int scene_open(struct scene *scene, const char *path, const struct diagnosis_opt
 	if (r < 0)
 		return r;
 	scene->path = path;
-	scene->name = slash ? slash + 1 : path;
+	scene->name = serve_file_name(path);
 	scene->options = options;
 	memcpy(scene->host, recording_host(scene->recording)->host, sizeof(scene->host));
 	r = rows_bounds(scene->recording, &scene->range, &scene->begin_ns, &scene->end_ns, why);
+	if (r == -ENODATA && !options->input.from && !options->input.to) {
+		scene->begin_ns = recording_begin_ns(scene->recording);
+		scene->end_ns = last_event_ns(scene->recording);
+		scene->complete = true;
+		return 0;
+	}
 	if (r < 0)
 		return r;
+	scene->has_samples = true;
 	scene->reader = reader_new(scene, options->input.from, options->input.to);
 	scene->reader->scene = scene;
 	r = run_open_inside(&scene->reader->run);
@@ -170,6 +195,8 @@ int scene_diagnose(const struct scene *scene, uint64_t at_ns, struct buf *out, s
 	char from[24], to[24];
 	int r;
 
+	if (!scene->has_samples)
+		return why_set(why, -ENODATA, "the recording has no samples of the host (nest record makes them)");
 	snprintf(from, sizeof(from), "%llu", (unsigned long long)from_ns);
 	snprintf(to, sizeof(to), "%llu", (unsigned long long)at_ns);
 	reader = reader_new(scene, from, to);

@@ -25,6 +25,7 @@ struct scene {
 	uint64_t begin_ns, end_ns; /* of a recording */
 	struct time_range range;
 	struct recording *recording; /* for tables */
+	bool has_samples;            /* of a recording: false where it has events or journeys alone */
 	struct findings findings;
 	struct figure_history figures;
 	VEC(struct scene_verdict) verdicts;
@@ -42,7 +43,10 @@ const struct buf *scene_take_diagnosis(struct scene *scene, const struct diagnos
 /* The strongest verdict of the last window; NULL: none yet. */
 const struct scene_verdict *scene_verdict(const struct scene *scene);
 
-/* Opens a recording; options: of the diagnosis, with from and to. */
+/*
+ * Opens a recording; options: of the diagnosis, with from and to. One without samples of the host has no diagnosis, but
+ * tools and journeys.
+ */
 int scene_open(struct scene *scene, const char *path, const struct diagnosis_options *options,
 	       struct why *why) _must_check_;
 /* Reads on for this long. */

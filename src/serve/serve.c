@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "record/expr.h"
+#include "run/flow_view.h"
 #include "store/input.h"
 #include "view/format.h"
 #include "view/json.h"
@@ -48,6 +49,26 @@ struct scene *serve_scene(struct http_request *request)
 		return serve->recordings.items[id];
 	http_refuse(request, 404, "there is no such recording (/api/v1/about lists them)");
 	return NULL;
+}
+
+const char *serve_trace(struct http_request *request, const char *name)
+{
+	const struct serve *serve = serve_of(request);
+	uint64_t id = http_request_number(request, name, 0);
+
+	if (id < serve->traces.count)
+		return serve->traces.items[id];
+	http_refuse(request, 404,
+		    serve->traces.count ? "there is no such trace (/api/v1/about lists them)"
+					: "no function trace is shown: nest serve -f TRACE");
+	return NULL;
+}
+
+const char *serve_file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
 }
 
 bool serve_time(struct http_request *request, const struct scene *scene, const char *name, uint64_t otherwise,
@@ -188,6 +209,7 @@ static void on_second(void *context, uint64_t expirations _unused_)
 	struct serve *serve = context;
 
 	tool_run_sweep(serve, false);
+	saver_sweep(serve);
 	serve_tables_forget(serve, false);
 }
 
@@ -204,12 +226,17 @@ static void on_read(void *context, uint64_t expirations _unused_)
 	loop_remove(serve->run.loop, take_ptr(serve->reader));
 }
 
+/* A function trace is read by the commands that answer requests about it. */
 static int open_recording(struct serve *serve, const char *path, struct why *why)
 {
 	struct scene *scene;
 
-	if (serve->recordings.count >= FILES_MAX)
-		return why_set(why, -EINVAL, "more than %d recordings", FILES_MAX);
+	if (serve->recordings.count + serve->traces.count >= FILES_MAX)
+		return why_set(why, -EINVAL, "more than %d recordings and traces", FILES_MAX);
+	if (flow_view_is_trace(path)) {
+		vec_push(&serve->traces, path);
+		return 0;
+	}
 	scene = xzalloc(sizeof(*scene));
 	scene_init(scene);
 	scene->id = (unsigned)serve->recordings.count;
@@ -262,6 +289,7 @@ static void close_serve(struct run_sink *sink)
 
 	ask_stop_all(serve);
 	tool_run_sweep(serve, true);
+	saver_finish_all(serve);
 	vec_each(&serve->topics, topic)
 		free_topic(serve, *topic);
 	vec_done(&serve->topics);
@@ -275,6 +303,7 @@ static void close_serve(struct run_sink *sink)
 		free(*scene);
 	}
 	vec_done(&serve->recordings);
+	vec_done(&serve->traces);
 	scene_done(&serve->live);
 	buf_done(&serve->url);
 }

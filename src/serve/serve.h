@@ -9,6 +9,7 @@
 #include "http/http_server.h"
 #include "run/run_diagnosis.h"
 #include "serve/ask.h"
+#include "serve/saver.h"
 #include "serve/scene.h"
 #include "serve/tool_run.h"
 
@@ -31,6 +32,7 @@ struct serve_options {
 	struct text_list files; /* of -f */
 	struct text_list more;  /* recordings named without -f */
 	uint64_t duration_ns;
+	const char *save_in; /* directory for recordings of tools; NULL: none are made */
 	/* Called with the address when it listens. */
 	void (*listening)(const char *url);
 	const struct serve_guest *guest; /* NULL: none */
@@ -51,6 +53,7 @@ struct serve {
 	struct http_server *server;
 	struct scene live;              /* where is_live */
 	VEC(struct scene *) recordings; /* where not */
+	VEC(const char *) traces;       /* paths of function traces */
 	bool is_live;
 	uint64_t start_ns;
 	struct loop_source *reader;       /* timer that reads recordings */
@@ -58,6 +61,7 @@ struct serve {
 	struct http_stream measures;
 	VEC(struct serve_table *) tables; /* samples that were taken lately */
 	VEC(struct tool_run *) runs;
+	VEC(struct saver *) savers;
 	VEC(struct ask *) asks;
 	uint64_t next_run;
 	struct buf url;
@@ -82,6 +86,10 @@ static inline struct serve *serve_of(const struct http_request *request)
 
 /* What the request looks at; NULL: refused. */
 struct scene *serve_scene(struct http_request *request);
+/* The function trace that the parameter names, by default the first; NULL: refused. */
+const char *serve_trace(struct http_request *request, const char *name);
+/* A path without its folders. */
+const char *serve_file_name(const char *path);
 /* A parameter that is a time, in the scene's own time; false: refused. */
 bool serve_time(struct http_request *request, const struct scene *scene, const char *name, uint64_t otherwise,
 		uint64_t *ret_ns);

@@ -15,7 +15,7 @@
 #include "run/command.h"
 #include "run/look.h"
 #include "serve/serve.h"
-#include "view/format.h"
+#include "serve/table_name.h"
 #include "view/json.h"
 
 #define ROWS_MAX     100000
@@ -25,48 +25,6 @@
 #define KEPT_NS      (20 * NSEC_PER_SEC)
 #define BEFORE_NS    (10 * NSEC_PER_SEC) /* of a moment in a recording: its last sample is looked for in these */
 #define KEY_TEXT     64
-
-/* --- names --- */
-
-/* What a name stands for. */
-struct table_name {
-	const struct command *command;
-	const char *table; /* of the snapshot, where the command is `tables` */
-};
-
-static bool find_name(const char *name, struct table_name *ret_name)
-{
-	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
-	const struct command *command = command_find(name);
-
-	if (command && look_is(command) && strcmp(name, "tables") != 0) {
-		*ret_name = (struct table_name){.command = command};
-		return true;
-	}
-	for (size_t i = 0; i < snapshot->table_count; i++)
-		if (strcmp(snapshot->tables[i].type->name, name) == 0) {
-			*ret_name = (struct table_name){command_find("tables"), snapshot->tables[i].type->name};
-			return true;
-		}
-	return false;
-}
-
-/* Calls take with what the command would look at. */
-static int borrow(const struct table_name *name, int (*take)(const struct look *look, void *context), void *context)
-{
-	char *words[2] = {(char *)name->table, NULL};
-
-	return look_borrow(name->command, name->table ? 1 : 0, words, take, context);
-}
-
-static struct shape named_shape(const struct look *look, struct field_alias **ret_aliases)
-{
-	struct shape shape = *look->shape;
-
-	*ret_aliases = output_aliases(look->columns);
-	shape.aliases = *ret_aliases;
-	return shape;
-}
 
 /* --- samples --- */
 
@@ -385,7 +343,7 @@ static int take_look(const struct look *look, void *context)
 	_cleanup_free_ struct field_alias *aliases = NULL;
 	const struct snapshot *snapshot = recorded;
 	struct rows_wanted *wanted = context;
-	struct shape shape = named_shape(look, &aliases);
+	struct shape shape = table_name_shape(look, &aliases);
 	struct why why = {};
 	int r;
 
@@ -412,12 +370,12 @@ static void answer_table(struct http_request *request)
 	wanted.scene = serve_scene(request);
 	if (!wanted.scene || !serve_time(request, wanted.scene, "at", UINT64_MAX, &wanted.at_ns))
 		return;
-	if (!find_name(wanted.name, &name)) {
+	if (!table_name_find(wanted.name, &name)) {
 		http_refuse(request, 404, "there is no such table (/api/v1/tables lists them)");
 		return;
 	}
 	wanted.limit = http_request_number(request, "limit", ROWS_DEFAULT);
-	if (borrow(&name, take_look, &wanted) != EXIT_DONE)
+	if (table_name_borrow(&name, take_look, &wanted) != EXIT_DONE)
 		http_refuse(request, 500, "this table cannot be shown");
 	vec_each(&wanted.rows, row)
 		free(row->json);
@@ -435,229 +393,38 @@ static const struct http_param table_params[] = {
 	{},
 };
 
+/* --- their rows --- */
+
+struct rows_listing {
+	const char *name;
+	const char *help;
+	http_rows_taker *take;
+	void *context;
+};
+
+static int take_shape(const struct look *look, void *context)
+{
+	const struct rows_listing *listing = context;
+	_cleanup_free_ char *name = xasprintf("table.%s", listing->name);
+
+	listing->take(name, look->shape, listing->context);
+	return EXIT_DONE;
+}
+
+static void each_rows(http_rows_taker *take, void *context)
+{
+	struct rows_listing listing = {.take = take, .context = context};
+
+	table_name_each(take_shape, &listing.name, &listing.help, &listing);
+}
+
 static const struct http_route table_route = {
 	.service = HTTP_SERVE,
 	.method = "GET",
 	.path = "/api/v1/tables/{name}",
 	.summary = "rows of a table, as --json writes them; total: how many match",
 	.params = table_params,
+	.each_rows = each_rows,
 	.handle = answer_table,
 };
 HTTP_ROUTE(table_route);
-
-/* --- the list --- */
-
-static void add_fields(struct buf *out, const struct shape *shape)
-{
-	struct field_ref at = {};
-	bool first = true;
-
-	buf_add_text(out, ",\"fields\":[");
-	for (; shape_next(shape, &at); first = false) {
-		buf_add_text(out, first ? "{" : ",{");
-		serve_add_text(out, "name", at.field->name);
-		serve_add_text(out, "kind", format_kind_name(at.field));
-		serve_add_text(out, "unit", at.field->unit);
-		serve_add_text(out, "help", at.field->help);
-		buf_add_char(out, '}');
-	}
-	buf_add_text(out, "],\"columns\":[");
-}
-
-static void add_column(struct buf *out, const char *name, bool first)
-{
-	buf_add_format(out, "%s\"%s\"", first ? "" : ",", name);
-}
-
-struct list_entry {
-	struct buf *out;
-	const char *name;
-	const char *help;
-};
-
-static int list_look(const struct look *look, void *context)
-{
-	const struct list_entry *entry = context;
-	struct buf *out = entry->out;
-	struct field_ref at = {};
-	bool first = true;
-
-	serve_add_text(out, "name", entry->name);
-	serve_add_text(out, "record", look->shape->types[0]->name);
-	serve_add_text(out, "help", entry->help ?: look->shape->types[0]->help);
-	add_fields(out, look->shape);
-	if (look->columns) {
-		for (const struct output_column *column = look->columns; column->field; column++, first = false)
-			add_column(out, column->field, first);
-	} else {
-		while (shape_next(look->shape, &at))
-			if (!at.field->hidden) {
-				add_column(out, at.field->name, first);
-				first = false;
-			}
-	}
-	buf_add_char(out, ']');
-	return EXIT_DONE;
-}
-
-static void list_one(struct buf *out, const struct table_name *name, const char *called, const char *help)
-{
-	struct list_entry entry = {out, called, help};
-
-	buf_add_text(out, out->data[out->len - 1] == '[' ? "{" : ",{");
-	(void)borrow(name, list_look, &entry);
-	buf_add_char(out, '}');
-}
-
-static void list_tables(struct http_request *request)
-{
-	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
-	_cleanup_free_ const struct command **commands = NULL;
-	struct buf body = BUF_INIT((size_t)4 << 20);
-	size_t count;
-
-	buf_add_text(&body, "{\"tables\":[");
-	commands = command_list(&count);
-	for (size_t i = 0; i < count; i++)
-		if (look_is(commands[i]) && strcmp(commands[i]->name, "tables") != 0)
-			list_one(&body, &(struct table_name){.command = commands[i]}, commands[i]->name,
-				 commands[i]->summary);
-	for (size_t i = 0; i < snapshot->table_count; i++)
-		list_one(&body, &(struct table_name){command_find("tables"), snapshot->tables[i].type->name},
-			 snapshot->tables[i].type->name, NULL);
-	buf_add_text(&body, "]}");
-	http_answer(request, 200, NULL, &body);
-}
-
-static const struct http_route list_route = {
-	.service = HTTP_SERVE,
-	.method = "GET",
-	.path = "/api/v1/tables",
-	.summary = "all tables, with their fields and default columns",
-	.handle = list_tables,
-};
-HTTP_ROUTE(list_route);
-
-/* --- completion --- */
-
-/* The word that ends at the cursor. */
-static size_t word_begin(const char *text, size_t at)
-{
-	while (at > 0 && (strchr("_.", text[at - 1]) || (text[at - 1] >= '0' && text[at - 1] <= '9') ||
-			  ((text[at - 1] | 0x20) >= 'a' && (text[at - 1] | 0x20) <= 'z')))
-		at--;
-	return at;
-}
-
-struct completion {
-	struct http_request *request;
-	const char *text;
-	size_t from, to; /* bytes */
-};
-
-static bool fits_word(const struct completion *completion, const char *name)
-{
-	return strncasecmp(name, completion->text + completion->from, completion->to - completion->from) == 0;
-}
-
-static void add_item(struct buf *out, const char *text, const char *help)
-{
-	buf_add_text(out, out->data[out->len - 1] == '[' ? "{" : ",{");
-	serve_add_text(out, "text", text);
-	serve_add_text(out, "help", help);
-	buf_add_char(out, '}');
-}
-
-/* The field whose value is compared at this place: "state == ES". */
-static const struct field *field_before(const struct completion *completion, const struct shape *shape)
-{
-	const char *text = completion->text;
-	size_t end = completion->from, begin;
-	struct field_ref ref;
-	char name[64];
-
-	while (end > 0 && strchr(" =!<>~\"(,", text[end - 1]))
-		end--;
-	begin = word_begin(text, end);
-	snprintf(name, sizeof(name), "%.*s", (int)min_of(end - begin, sizeof(name) - 1), text + begin);
-	return end < completion->from && strpbrk(text + end, "=!<>~") && shape_find(shape, name, &ref) == 0 ? ref.field
-													    : NULL;
-}
-
-static void add_items(struct buf *out, const struct completion *completion, const struct shape *shape)
-{
-	static const char *const words[] = {"and", "or", "not", "in", "is known", "is unknown"};
-	const struct field *field = field_before(completion, shape);
-	struct field_ref at = {};
-
-	if (field && field->names) {
-		const struct enum_names *names = enum_names_get(field->names);
-
-		for (size_t i = 0; i < names->count && i < 500; i++)
-			if (fits_word(completion, names->items[i].name))
-				add_item(out, names->items[i].name, names->items[i].help);
-		return;
-	}
-	while (shape_next(shape, &at))
-		if (fits_word(completion, at.field->name))
-			add_item(out, at.field->name, at.field->help);
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (fits_word(completion, words[i]))
-			add_item(out, words[i], "");
-}
-
-static int complete_look(const struct look *look, void *context)
-{
-	_cleanup_free_ struct field_alias *aliases = NULL;
-	_cleanup_(expr_freep) struct expr *expr = NULL;
-	const struct completion *completion = context;
-	struct shape shape = named_shape(look, &aliases);
-	struct buf body = BUF_INIT((size_t)4 << 20);
-	struct why why = {};
-	size_t at = 0;
-
-	buf_add_format(&body, "{\"from\":%zu,\"to\":%zu,\"items\":[", completion->from, completion->to);
-	add_items(&body, completion, &shape);
-	buf_add_text(&body, "],\"error\":");
-	if (*completion->text && expr_parse_at(completion->text, &shape, &expr, &at, &why) < 0) {
-		why.text[strcspn(why.text, "\n")] = '\0';
-		buf_add_char(&body, '{');
-		serve_add_text(&body, "error", why.text);
-		buf_add_format(&body, ",\"at\":%zu}", at);
-	} else {
-		buf_add_text(&body, "null");
-	}
-	buf_add_char(&body, '}');
-	http_answer(completion->request, 200, NULL, &body);
-	return EXIT_DONE;
-}
-
-static void complete(struct http_request *request)
-{
-	const char *text = http_request_text(request, "text") ?: "";
-	size_t at = min_of(http_request_number(request, "at", UINT64_MAX), (uint64_t)strlen(text));
-	struct completion completion = {request, text, word_begin(text, at), at};
-	struct table_name name;
-
-	if (!find_name(http_request_text(request, "table"), &name))
-		http_refuse(request, 404, "there is no such table (/api/v1/tables lists them)");
-	else if (borrow(&name, complete_look, &completion) != EXIT_DONE)
-		http_refuse(request, 500, "this table cannot be shown");
-}
-
-static const struct http_param complete_params[] = {
-	{"table", HTTP_TEXT, "name of the table", .required = true},
-	{"text", HTTP_TEXT, "the expression so far"},
-	{"at", HTTP_NUMBER, "position of the cursor in it (default: the end)"},
-	{},
-};
-
-static const struct http_route complete_route = {
-	.service = HTTP_SERVE,
-	.method = "GET",
-	.path = "/api/v1/complete",
-	.summary = "completions of an expression at a position, and its error",
-	.params = complete_params,
-	.handle = complete,
-};
-HTTP_ROUTE(complete_route);

@@ -20,7 +20,6 @@
 #define RING_BYTES   ((size_t)1 << 20)
 #define UNREAD_NS    (30 * NSEC_PER_SEC)
 #define WIDTH        100
-#define WORDS_MAX    16
 
 /* --- what it says --- */
 
@@ -69,17 +68,35 @@ static void on_end(void *context, int status)
 
 /* --- starting --- */
 
+/* Commands that are no tool, and say what they see as lines of JSON with these words. */
+static const struct runnable_command {
+	const char *name;
+	const char *output;
+	const char *event; /* that it needs */
+} runnable_commands[] = {
+	{"path", "--data=-", "path.rx"},
+};
+
+static const struct runnable_command *find_command(const char *what)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(runnable_commands); i++)
+		if (strcmp(runnable_commands[i].name, what) == 0)
+			return &runnable_commands[i];
+	return NULL;
+}
+
 static int check_what(const struct tool_run_request *request, struct why *why)
 {
+	const struct runnable_command *command = find_command(request->what);
 	const struct tool *tool = tool_find(request->what);
 	const char *reason = NULL;
 
-	if (!tool && !event_find(request->what))
+	if (!command && !tool && !event_find(request->what))
 		return why_set(why, -ENOENT, "there is no such tool or event (/api/v1/tools, /api/v1/events)");
 	if (tool && !request->recording)
 		reason = tool_unavailable(tool);
-	else if (!tool && !request->recording)
-		reason = event_unavailable(request->what);
+	else if (!request->recording)
+		reason = event_unavailable(command ? command->event : request->what);
 	return reason ? why_set(why, -ENOTSUP, "not available here: %s", reason) : 0;
 }
 
@@ -118,48 +135,36 @@ int tool_run_check_where(const char *what, const char *where, size_t *ret_at, st
 
 static bool has_netns(const struct tool_run_request *request)
 {
-	return request->netns && command_takes_netns(tool_find(request->what) ? request->what : "trace");
+	bool known = find_command(request->what) || tool_find(request->what);
+
+	return request->netns && command_takes_netns(known ? request->what : "trace");
 }
 
-/* Values are joined to their option, so that nothing in them is one: --where=-x. */
-static char **make_words(const struct tool_run_request *request)
+static void make_words(const struct tool_run_request *request, struct nest_words *words)
 {
-	char **words = xzalloc((WORDS_MAX + 1) * sizeof(*words));
-	unsigned n = 0;
+	const struct runnable_command *command = find_command(request->what);
 
-	if (!tool_find(request->what))
-		words[n++] = xstrdup("trace");
-	words[n++] = xstrdup(request->what);
-	words[n++] = xstrdup("--json");
-	if (request->where && *request->where)
-		words[n++] = xasprintf("--where=%s", request->where);
-	if (request->by)
-		words[n++] = xasprintf("--by=%s", request->by);
-	if (request->hist)
-		words[n++] = xasprintf("--hist=%s", request->hist);
-	if (request->recording)
-		words[n++] = xasprintf("--file=%s", request->recording);
-	else if (has_netns(request))
-		words[n++] = xasprintf("--netns=%s", request->netns);
+	if (!command && !tool_find(request->what))
+		nest_words_add(words, "trace");
+	nest_words_add(words, request->what);
+	nest_words_add(words, command ? command->output : "--json");
+	nest_words_option(words, "where", request->where);
+	nest_words_option(words, "by", request->by);
+	nest_words_option(words, "hist", request->hist);
+	nest_words_option(words, "file", request->recording);
+	if (!request->recording && has_netns(request))
+		nest_words_option(words, "netns", request->netns);
 	/* What is added up is sent every second. */
-	if (!request->recording && (request->hist || request->by))
-		words[n++] = xstrdup("1");
-	return words;
+	if (!request->recording && !command && (request->hist || request->by))
+		nest_words_add(words, "1");
 }
 
-static void free_words(char **words)
-{
-	for (char **word = words; *word; word++)
-		free(*word);
-	free(words);
-}
-
-static char *make_key(char *const *words)
+static char *make_key(const struct nest_words *words)
 {
 	_cleanup_buf_ struct buf key = BUF_INIT((size_t)1 << 20);
 
-	for (; *words; words++)
-		buf_add_format(&key, "%s%c", *words, '\1');
+	for (unsigned i = 0; i < words->count; i++)
+		buf_add_format(&key, "%s%c", words->words[i], '\1');
 	return xstrdup(buf_text(&key));
 }
 
@@ -171,7 +176,9 @@ static struct tool_run *find_key(const struct serve *serve, const char *key)
 	return NULL;
 }
 
-static int start(struct serve *serve, const char *what, char *const *words, struct tool_run **ret_run, struct why *why)
+/* Takes the words. */
+static int start(struct serve *serve, const char *what, const struct nest_words *words, struct tool_run **ret_run,
+		 struct why *why)
 {
 	struct tool_run *run = xzalloc(sizeof(*run));
 	int r;
@@ -179,13 +186,14 @@ static int start(struct serve *serve, const char *what, char *const *words, stru
 	*run = (struct tool_run){.serve = serve,
 				 .key = make_key(words),
 				 .what = xstrdup(what),
+				 .words = *words,
 				 .id = ++serve->next_run,
 				 .line = BUF_INIT(LINE_MAX_LEN),
 				 .unread_ns = clock_monotonic_ns()};
 	http_stream_init(&run->stream, RING_SLOTS, RING_BYTES);
 	vec_push(&serve->runs, run);
 	r = nest_process_start(&(struct nest_process_request){.loop = serve->run.loop,
-							      .words = words,
+							      .words = run->words.words,
 							      .width = WIDTH,
 							      .apart = true,
 							      .output = on_output,
@@ -203,22 +211,18 @@ int tool_run_start(struct serve *serve, const struct tool_run_request *request, 
 		   struct why *why)
 {
 	_cleanup_free_ char *key = NULL;
-	char **words;
+	struct nest_words words = {};
 	int r = check_what(request, why);
 
 	if (r < 0)
 		return r;
-	words = make_words(request);
-	key = make_key(words);
+	make_words(request, &words);
+	key = make_key(&words);
 	*ret_run = find_key(serve, key);
-	if (*ret_run)
-		r = 0;
-	else if (serve->runs.count >= RUNS_MAX)
-		r = why_set(why, -EAGAIN, "%d tools run already: stop one first", RUNS_MAX);
-	else
-		r = start(serve, request->what, words, ret_run, why);
-	free_words(words);
-	return r;
+	if (!*ret_run && serve->runs.count < RUNS_MAX)
+		return start(serve, request->what, &words, ret_run, why);
+	nest_words_done(&words);
+	return *ret_run ? 0 : why_set(why, -EAGAIN, "%d tools run already: stop one first", RUNS_MAX);
 }
 
 struct tool_run *tool_run_find(const struct serve *serve, const char *id)
@@ -242,11 +246,13 @@ void tool_run_stop(struct tool_run *run)
 			serve->runs.items[i] = serve->runs.items[--serve->runs.count];
 			break;
 		}
+	saver_end(serve, run->id);
 	nest_process_stop(run->process);
 	if (serve->server)
 		http_server_forget(serve->server, &run->stream);
 	http_stream_done(&run->stream);
 	buf_done(&run->line);
+	nest_words_done(&run->words);
 	free(run->key);
 	free(run->what);
 	free(run);

@@ -12,7 +12,7 @@ struct serve;
 
 /* What to run; texts may be NULL. Texts come from a client: none of them becomes an option. */
 struct tool_run_request {
-	const char *what;      /* name of a tool or of an event */
+	const char *what;      /* name of a tool, of an event, or path */
 	const char *where;     /* filter */
 	const char *by;        /* group by these fields */
 	const char *hist;      /* histogram of this field */
@@ -24,6 +24,7 @@ struct tool_run {
 	struct serve *serve;
 	char *key; /* what was asked for, so that two readers share it */
 	char *what;
+	struct nest_words words;
 	uint64_t id;
 	struct nest_process *process; /* NULL: it has ended */
 	struct http_stream stream;

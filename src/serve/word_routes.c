@@ -4,16 +4,18 @@
 
 #include "diagnose/rules/knowledge.h"
 #include "event/core/event.h"
+#include "record/bare.h"
 #include "serve/serve.h"
 #include "snapshot/proc/counter_meaning.h"
 #include "tool/core/tool.h"
+#include "view/json.h"
 
 #define WORD_MAX 200
 #define BODY_MAX ((size_t)1 << 20)
 
 static void list_tools(struct http_request *request)
 {
-	ask_start(request, (const char *const[]){"tools", "--json", NULL}, ask_answer_rows);
+	ask_start(request, (const char *const[]){"tools", "--json", NULL}, 500, ask_answer_rows);
 }
 
 static const struct http_route tools_route = {
@@ -21,13 +23,15 @@ static const struct http_route tools_route = {
 	.method = "GET",
 	.path = "/api/v1/tools",
 	.summary = "all tools, as nest tools --json",
+	.answer = "tool_row",
+	.rows = true,
 	.handle = list_tools,
 };
 HTTP_ROUTE(tools_route);
 
 static void list_events(struct http_request *request)
 {
-	ask_start(request, (const char *const[]){"events", "--json", NULL}, ask_answer_rows);
+	ask_start(request, (const char *const[]){"events", "--json", NULL}, 500, ask_answer_rows);
 }
 
 static const struct http_route events_route = {
@@ -35,6 +39,8 @@ static const struct http_route events_route = {
 	.method = "GET",
 	.path = "/api/v1/events",
 	.summary = "all events, as nest events --json",
+	.answer = "event_row",
+	.rows = true,
 	.handle = list_events,
 };
 HTTP_ROUTE(events_route);
@@ -55,18 +61,32 @@ static const char *kind_of(const char *word)
 	return event_find(word) ? "event" : tool_find(word) ? "tool" : counter_full_name(word) ? "counter" : "word";
 }
 
+struct explanation {
+	const char *word;
+	const char *kind;
+	const char *title;
+	const char *text;
+	struct list see;
+};
+
+static const struct field explanation_fields[] = {
+	FIELD(struct explanation, word, TEXT, "the word"),
+	FIELD(struct explanation, kind, TEXT, "cause, rule, event, tool, counter or word"),
+	FIELD(struct explanation, title, TEXT, "first line of the text"),
+	FIELD(struct explanation, text, TEXT, "what nest explain prints"),
+	FIELD(struct explanation, see, LIST, "other words", .element = &bare_text_type),
+};
+static RECORD_TYPE(explanation_type, "serve.explanation", struct explanation, explanation_fields, "meaning of a word");
+
 static void answer_explanation(struct ask *ask)
 {
 	const char *word = http_request_segment(ask->request), *text = buf_text(&ask->output);
 	_cleanup_free_ char *title = xstrndup(text, strcspn(text, "\n"));
+	struct explanation explanation = {
+		.word = word, .kind = kind_of(word), .title = title, .text = text, .see = {"", 0}};
 	struct buf body = BUF_INIT(BODY_MAX);
 
-	buf_add_char(&body, '{');
-	serve_add_text(&body, "word", word);
-	serve_add_text(&body, "kind", kind_of(word));
-	serve_add_text(&body, "title", title);
-	serve_add_text(&body, "text", text);
-	buf_add_text(&body, ",\"see\":[]}");
+	json_add_object(&body, &explanation_type, &explanation);
 	http_answer(ask->request, 200, NULL, &body);
 }
 
@@ -79,7 +99,7 @@ static void explain(struct http_request *request)
 		http_refuse(request, 404, "there is no such word");
 		return;
 	}
-	ask_start(request, (const char *const[]){"explain", word, NULL}, answer_explanation);
+	ask_start(request, (const char *const[]){"explain", word, NULL}, 404, answer_explanation);
 }
 
 static const struct http_route explain_route = {
@@ -87,6 +107,7 @@ static const struct http_route explain_route = {
 	.method = "GET",
 	.path = "/api/v1/explain/{word}",
 	.summary = "meaning of a cause, rule, event, tool, counter, field, state, drop reason or error",
+	.answer = "serve.explanation",
 	.handle = explain,
 };
 HTTP_ROUTE(explain_route);

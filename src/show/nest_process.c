@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,9 +13,11 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/clock.h"
 
 #define READ_BYTES 65536
 #define ERRORS_MAX 8192
+#define FINISH_NS  (5 * NSEC_PER_SEC)
 
 struct nest_process {
 	struct nest_process_request request;
@@ -23,6 +26,38 @@ struct nest_process {
 	struct loop_source *source, *error_source;
 	struct buf errors;
 };
+
+static void take_word(struct nest_words *words, char *word)
+{
+	if (words->count < NEST_WORDS_MAX)
+		words->words[words->count++] = word;
+	else
+		free(word);
+}
+
+void nest_words_add(struct nest_words *words, const char *word)
+{
+	take_word(words, xstrdup(word));
+}
+
+void nest_words_option(struct nest_words *words, const char *name, const char *value)
+{
+	if (value && *value)
+		take_word(words, xasprintf("--%s=%s", name, value));
+}
+
+void nest_words_copy(struct nest_words *words, const struct nest_words *from)
+{
+	for (unsigned i = 0; i < from->count; i++)
+		nest_words_add(words, from->words[i]);
+}
+
+void nest_words_done(struct nest_words *words)
+{
+	for (unsigned i = 0; i < words->count; i++)
+		free(words->words[i]);
+	*words = (struct nest_words){};
+}
 
 static _noreturn_ void become(char **words, char **environment, int out, int errors)
 {
@@ -190,6 +225,37 @@ void nest_process_stop(struct nest_process *process)
 	if (!process)
 		return;
 	(void)kill(process->pid, SIGKILL);
+	(void)reap(process);
+	process_free(process);
+}
+
+void nest_process_interrupt(struct nest_process *process)
+{
+	(void)kill(process->pid, SIGINT);
+}
+
+/* Its output is closed when it has ended. */
+static bool wait_for_end(const struct nest_process *process)
+{
+	struct pollfd ready = {.fd = process->fd, .events = POLLIN};
+	uint64_t end_ns = clock_monotonic_ns() + FINISH_NS, now_ns;
+	char bytes[READ_BYTES];
+
+	while ((now_ns = clock_monotonic_ns()) < end_ns) {
+		if (poll(&ready, 1, (int)((end_ns - now_ns) / NSEC_PER_MSEC) + 1) <= 0)
+			continue;
+		if (read(process->fd, bytes, sizeof(bytes)) == 0)
+			return true;
+	}
+	return false;
+}
+
+void nest_process_finish(struct nest_process *process)
+{
+	if (!process)
+		return;
+	if (!wait_for_end(process))
+		(void)kill(process->pid, SIGKILL);
 	(void)reap(process);
 	process_free(process);
 }

@@ -10,6 +10,20 @@
 
 struct nest_process;
 
+#define NEST_WORDS_MAX 24
+
+/* Words of a command. Values that a client sends are joined to their option, so that none of them is one. */
+struct nest_words {
+	char *words[NEST_WORDS_MAX + 1]; /* behind `nest`; ends with NULL */
+	unsigned count;
+};
+
+void nest_words_add(struct nest_words *words, const char *word);
+/* --NAME=VALUE; nothing where the value is NULL or empty. */
+void nest_words_option(struct nest_words *words, const char *name, const char *value);
+void nest_words_copy(struct nest_words *words, const struct nest_words *from);
+void nest_words_done(struct nest_words *words);
+
 struct nest_process_request {
 	struct loop *loop;
 	char *const *words; /* behind `nest`; ends with NULL */
@@ -24,6 +38,10 @@ struct nest_process_request {
 
 int nest_process_start(const struct nest_process_request *request, struct nest_process **ret_process,
 		       struct why *why) _must_check_;
+/* Asks it to end, as Ctrl-C does: `ended` follows. */
+void nest_process_interrupt(struct nest_process *process);
+/* After that: waits for a few seconds until it has ended, and frees it; `ended` is not called. NULL: nothing. */
+void nest_process_finish(struct nest_process *process);
 /* Kills and frees it; `ended` is not called. NULL: nothing. */
 void nest_process_stop(struct nest_process *process);
 /* The last lines of its standard error, where that is apart. */

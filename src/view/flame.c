@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "view/flame.h"
 #include "view/format.h"
-#include "view/page.h"
 
 #define WIDTH  1200.0
 #define ROW    18
@@ -143,30 +142,4 @@ void flame_write_svg(const struct flame *f, struct out *out)
 	buf_add_text(&out->pending, "</svg>");
 	out_end_line(out);
 	free(l.spots);
-}
-
-void flame_write_html(const struct flame *f, struct out *out)
-{
-	struct page page;
-
-	page_begin(&page, "flame.html", out);
-	buf_add_format(&out->pending, "{\"time\":%s,\"difference\":%s,\"title\":", f->is_time ? "true" : "false",
-		       f->is_difference ? "true" : "false");
-	page_add_text(out, f->title);
-	buf_add_text(&out->pending, ",\"note\":");
-	page_add_text(out, f->note ? f->note : "");
-	buf_add_text(&out->pending, ",\"boxes\":[");
-	for (size_t i = 0; i < f->boxes.count; i++) {
-		const struct flame_box *box = &f->boxes.items[i];
-
-		buf_add_format(&out->pending, "%s[%u,%llu,%llu,%llu,", i ? "," : "", box->parent,
-			       (unsigned long long)box->value, (unsigned long long)box->before,
-			       (unsigned long long)box->count);
-		page_add_text(out, box->name);
-		buf_add_text(&out->pending, "]");
-		if (i % 256 == 255)
-			out_end_line(out);
-	}
-	buf_add_text(&out->pending, "]}");
-	page_end(&page, out);
 }

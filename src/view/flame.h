@@ -26,4 +26,6 @@ struct flame {
 
 void flame_done(struct flame *flame);
 void flame_write_svg(const struct flame *flame, struct out *out);
+/* Plain, with the SVG picture, in a program without components of pages (page.h). */
 void flame_write_html(const struct flame *flame, struct out *out);
+void flame_write_json(const struct flame *flame, struct out *out);

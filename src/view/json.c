@@ -155,6 +155,21 @@ void json_add_object(struct buf *out, const struct record_type *type, const void
 	buf_add_char(out, '}');
 }
 
+void json_add_record(struct buf *out, const struct shape *shape, const struct record *record)
+{
+	struct field_ref at = {};
+	char before = '{';
+
+	for (; shape_next(shape, &at); before = ',') {
+		struct value value = record_get(record, at);
+
+		buf_add_char(out, before);
+		add_key(out, at.field);
+		json_add_value(out, at.field, &value);
+	}
+	buf_add_text(out, before == '{' ? "{}" : "}");
+}
+
 /* --- the format --- */
 
 struct key {

@@ -9,3 +9,5 @@
 void json_add_value(struct buf *out, const struct field *field, const struct value *value);
 /* A record of one type as an object. */
 void json_add_object(struct buf *out, const struct record_type *type, const void *data);
+/* A record of several parts as one object. */
+void json_add_record(struct buf *out, const struct shape *shape, const struct record *record);

@@ -11,7 +11,6 @@
 #include "base/map.h"
 #include "view/format.h"
 #include "view/part.h"
-#include "view/svg.h"
 
 /* Points kept; later ones are counted. */
 #define POINTS_MAX      300000
@@ -221,10 +220,18 @@ static void draw_text(struct view *view, double x, double y, const char *anchor,
 	out_end_line(view->out);
 }
 
+/* Distance of two ticks: 1, 2 or 5 times a power of ten, at least this. */
+static double round_step(double least)
+{
+	double power = pow(10, floor(log10(least))), digit = least / power;
+
+	return power * (digit <= 1.001 ? 1 : digit <= 2.001 ? 2 : digit <= 5.001 ? 5 : 10);
+}
+
 static void draw_axes(struct view *view, const struct panel *panel, const struct scale *scale, double span_ns)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(64);
-	double y_step = svg_round_step(fmax(panel->top, 1) / 5), x_step = svg_round_step(span_ns / 5);
+	double y_step = round_step(fmax(panel->top, 1) / 5), x_step = round_step(span_ns / 5);
 
 	buf_add_format(&view->out->pending, "<path stroke=\"#888\" fill=\"none\" d=\"M%d %.1fV%.1fH%d\"/>", LEFT,
 		       scale->top, scale->bottom, WIDTH - RIGHT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/sequence.h"
 
-const char *const sequence_format_names[] = {"text", "svg", "html", "mermaid", "plantuml", NULL};
+const char *const sequence_format_names[] = {"text", "svg", "html", "mermaid", "plantuml", "json", NULL};
 
 void sequence_done(struct sequence *s)
 {
@@ -27,7 +27,7 @@ void sequence_write(const struct sequence *s, enum sequence_format format, struc
 	static void (*const writers[])(const struct sequence *, struct out *) = {
 		[SEQUENCE_AS_TEXT] = sequence_write_text,         [SEQUENCE_AS_SVG] = sequence_write_svg,
 		[SEQUENCE_AS_HTML] = sequence_write_html,         [SEQUENCE_AS_MERMAID] = sequence_write_mermaid,
-		[SEQUENCE_AS_PLANTUML] = sequence_write_plantuml,
+		[SEQUENCE_AS_PLANTUML] = sequence_write_plantuml, [SEQUENCE_AS_JSON] = sequence_write_json,
 	};
 
 	writers[format](s, out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A sequence diagram: lifelines, and messages between them from top to bottom. The caller adds the calls; the writers
- * (text, SVG, page, Mermaid, PlantUML) only draw. Loops are frames with a count, never cut.
+ * (text, SVG, page, Mermaid, PlantUML, JSON) only draw. Loops are frames with a count, never cut.
  */
 #pragma once
 
@@ -44,16 +44,24 @@ void sequence_done(struct sequence *sequence);
 /* A copy of the text, owned by the diagram. */
 const char *sequence_text(struct sequence *sequence, const char *text);
 
-enum sequence_format { SEQUENCE_AS_TEXT, SEQUENCE_AS_SVG, SEQUENCE_AS_HTML, SEQUENCE_AS_MERMAID, SEQUENCE_AS_PLANTUML };
+enum sequence_format {
+	SEQUENCE_AS_TEXT,
+	SEQUENCE_AS_SVG,
+	SEQUENCE_AS_HTML,
+	SEQUENCE_AS_MERMAID,
+	SEQUENCE_AS_PLANTUML,
+	SEQUENCE_AS_JSON,
+};
 
 /* For OPTION of kind CHOICE, in the order of the enum. */
 extern const char *const sequence_format_names[];
 
 void sequence_write(const struct sequence *sequence, enum sequence_format format, struct out *out);
 
-/* The writers, one file each. */
+/* The writers. A page is plain, with the SVG picture, in a program without components of pages (page.h). */
 void sequence_write_text(const struct sequence *sequence, struct out *out);
 void sequence_write_svg(const struct sequence *sequence, struct out *out);
 void sequence_write_html(const struct sequence *sequence, struct out *out);
+void sequence_write_json(const struct sequence *sequence, struct out *out);
 void sequence_write_mermaid(const struct sequence *sequence, struct out *out);
 void sequence_write_plantuml(const struct sequence *sequence, struct out *out);

@@ -105,7 +105,7 @@ static void check_pictures(const struct gallery *gallery)
 	struct path_picture picture = {
 		.slowest = &gallery->slowest, .summary = &gallery->summary, .heat = &gallery->heat, .note = "<&\">"};
 	_cleanup_buf_ struct buf svg = BUF_INIT((size_t)64 << 20), page = BUF_INIT((size_t)64 << 20),
-				 trace = BUF_INIT((size_t)64 << 20);
+				 json = BUF_INIT((size_t)64 << 20), trace = BUF_INIT((size_t)64 << 20);
 	struct out out;
 	json_t *root;
 
@@ -116,7 +116,13 @@ static void check_pictures(const struct gallery *gallery)
 	begin(&out);
 	picture_write_page(&picture, &out);
 	finish(&out, &page);
-	fuzz_require(strstr(strstr(buf_text(&page), "</script") + 1, "</script") == NULL);
+	fuzz_require(!strstr(buf_text(&page), "<script") && strstr(buf_text(&page), "</html>\n"));
+	begin(&out);
+	picture_write_json(&picture, &out);
+	finish(&out, &json);
+	root = json_loadb(json.data, json.len, JSON_REJECT_DUPLICATES, NULL);
+	fuzz_require(root);
+	json_decref(root);
 	begin(&out);
 	trace_events_write(&gallery->trace, &out);
 	finish(&out, &trace);

@@ -158,6 +158,9 @@ connect() {
 	grep -q '"event":"tcp.close"' "$room/run"
 }
 ok 'its records arrive' wait_for 30 connect
+refused 409 'it cannot be saved without --save-in' "/api/v1/runs/$id/recording" -d '{"name":"x"}' -H "Origin: ${url%/}"
+refused 403 'nor without Origin' "/api/v1/runs/$id/recording" -d '{"name":"x"}'
+refused_bare 401 'nor without token' "/api/v1/runs/$id/recording" -d '{"name":"x"}' -H "Origin: ${url%/}"
 get "/api/v1/runs/$id" -X DELETE -H "Origin: ${url%/}"
 is "$status" 204 'and it is stopped'
 get /api/v1/runs
@@ -166,6 +169,41 @@ is "$answer" '{"rows":[],"total":0}' 'nothing runs'
 end_bg "$nest_pid"
 is "$end_status" 0 'Ctrl-C ends it'
 like "$(tail -1 "$nest_err")" '^nest: [0-9]+ events' 'with the closing line'
+
+# --- saving a tool as a recording ------------------------------------------------------------------------------------
+
+mkdir "$room/saved"
+: >"$room/saved/there.nest"
+serve -N "$inside" --save-in "$room/saved"
+get /api/v1/runs -d '{"what":"tcplife","where":"lport == 7001 or rport == 7001"}' -H "Origin: ${url%/}"
+id=$(from_json 'j["id"]' <<<"$answer")
+for name in '' . .. /etc/x a/b ../x -x $'a\nb' 'a b' "$(printf 'a%.0s' {1..65})"; do
+	body=$(NAME=$name python3 -c 'import json, os; print(json.dumps({"name": os.environ["NAME"]}))')
+	refused 400 "a name that is none: $(printf %q "${name:0:10}")" "/api/v1/runs/$id/recording" \
+		-H "Origin: ${url%/}" --data-binary "$body"
+done
+refused 409 'a file that is there is not replaced' "/api/v1/runs/$id/recording" -d '{"name":"there"}' \
+	-H "Origin: ${url%/}"
+refused 404 'a run that is not there' /api/v1/runs/99/recording -d '{"name":"x"}' -H "Origin: ${url%/}"
+refused 404 'what is not saved cannot be ended' "/api/v1/runs/$id/recording" -X DELETE -H "Origin: ${url%/}"
+get "/api/v1/runs/$id/recording" -d '{"name":"kept"}' -H "Origin: ${url%/}"
+is "$status" 201 'a running tool is saved'
+refused 409 'once at a time' "/api/v1/runs/$id/recording" -d '{"name":"more"}' -H "Origin: ${url%/}"
+timeout 60 curl -sN -H "Authorization: Bearer $token" "${url}api/v1/stream?what=run:$id" >"$room/run" &
+note_process $!
+saved_rows() {
+	in_ns "$inside" python3 -c 'import socket; socket.create_connection(("127.0.0.1", 7001)).close()'
+	[ "$("$nest" sql "$room/saved/kept.nest" 'SELECT count(*) AS n FROM tcp_close' --json 2>/dev/null |
+		from_json 'j["n"]' 2>/dev/null || echo 0)" -ge 3 ]
+}
+ok 'connections are in the file' wait_for 40 saved_rows
+# The server ends: what it saves is whole.
+end_bg "$nest_pid"
+is "$end_status" 0 'Ctrl-C ends the server'
+"$nest" sql "$room/saved/kept.nest" 'SELECT count(*) AS n FROM attached' --json >"$room/kept" 2>/dev/null
+is "$(from_json 'j["n"] > 0' <"$room/kept")" True 'and the recording, which is whole'
+is "$(find "$room/saved" -name '*-wal' -o -name '*-shm')" '' 'with nothing left beside it'
+is "$(stat -c %s "$room/saved/there.nest")" 0 'the other file is as it was'
 
 # --- recordings ------------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@
 #include "http/http_stream.h"
 #include "http/http_token.h"
 #include "unit.h"
+#include "view/json_schema.h"
 
 /* --- where it listens --- */
 
@@ -432,7 +433,7 @@ TEST(other_services_are_not_there)
 
 TEST(openapi_has_every_route)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
+	_cleanup_buf_ struct buf text = BUF_INIT(16 << 20);
 	json_t *document, *paths;
 
 	http_route_add_openapi(~0U, &text);
@@ -458,6 +459,66 @@ TEST(openapi_has_every_route)
 		CHECK(json_string_length(json_object_get(operation, "summary")) > 0);
 	}
 	json_decref(document);
+}
+
+/* A reference of the document, found in it. */
+static const json_t *resolve(const json_t *document, const json_t *schema)
+{
+	const char *reference = json_string_value(json_object_get(schema, "$ref"));
+
+	if (!reference)
+		return schema;
+	return json_object_get(json_object_get(json_object_get(document, "components"), "schemas"),
+			       strrchr(reference, '/') + 1);
+}
+
+TEST(openapi_answers_have_a_schema)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(16 << 20);
+	json_t *document;
+
+	http_route_add_openapi(~0U, &text);
+	document = json_loads(buf_text(&text), JSON_REJECT_DUPLICATES, NULL);
+	REQUIRE(document);
+	registry_each(http_route, entry) {
+		const struct http_route *route = *entry;
+		const json_t *answer, *schema;
+		struct shape shape;
+		char status[16];
+
+		/* What is no JSON, no content, or the document itself. */
+		if (strncmp(route->path, "/api/", 5) != 0 || route->type || route->status == 204 ||
+		    strcmp(route->path, "/api/v1/openapi.json") == 0 || strcmp(route->path, "/api/v1/batches") == 0)
+			continue;
+		if (!CHECK(route->each_rows || (route->answer && http_route_shape(route->answer, &shape))))
+			unit_note("%s: answer %s", route->path, route->answer ?: "-");
+		snprintf(status, sizeof(status), "%u", route->status ?: 200);
+		answer = json_object_get(json_object_get(document, "paths"), route->path);
+		answer = json_object_get(json_object_get(answer, *route->method == 'G' ? "get" : "post"), "responses");
+		answer = json_object_get(json_object_get(json_object_get(answer, status), "content"),
+					 "application/json");
+		schema = resolve(document, json_object_get(answer, "schema"));
+		if (!CHECK(json_object_size(json_object_get(schema, "properties")) > 0))
+			unit_note("%s: no schema", route->path);
+	}
+	json_decref(document);
+}
+
+TEST(openapi_schema_of_a_record)
+{
+	static const struct field fields[] = {
+		FIELD(struct endpoint, port, ID, "a \"port\"", .unit = "x"),
+	};
+	static const struct record_type type = {
+		.name = "t", .fields = fields, .field_count = 1, .size = sizeof(struct endpoint)};
+	_cleanup_buf_ struct buf text = BUF_INIT(4096);
+	struct shape shape = SHAPE_OF(&type);
+
+	json_schema_add(&text, &shape, true);
+	CHECK_EQ_TEXT(buf_text(&text),
+		      "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"port\"],\"properties\":"
+		      "{\"port\":{\"type\":\"integer\",\"nullable\":true,\"description\":\"a \\\"port\\\"\",\"x-unit\":"
+		      "\"x\"}}}");
 }
 
 /* --- streams --- */

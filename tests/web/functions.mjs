@@ -7,11 +7,13 @@ import { build, finish, is, ok, root } from './harness.mjs';
 
 const web = join(build, 'web');
 const { build: bundle } = createRequire(join(web, 'package.json'))('esbuild');
-const names = ['api', 'format', 'route', 'grid', 'heat', 'graph', 'comparison', 'tools', 'tables', 'time'];
+const names = ['api', 'format', 'route', 'calls', 'grid', 'heat', 'graph', 'comparison', 'tools', 'tables', 'time',
+  'flame', 'journeys', 'report'];
+const plain = ['api', 'format', 'route', 'calls'];
 mkdirSync(join(web, 'functions'), { recursive: true });
 await bundle({
   entryPoints: names.map((name) =>
-    join(root, 'web', 'src', `${name}.ts${['api', 'format', 'route'].includes(name) ? '' : 'x'}`)),
+    join(root, 'web', 'src', `${name}.ts${plain.includes(name) ? '' : 'x'}`)),
   outdir: join(web, 'functions'), outExtension: { '.js': '.mjs' }, bundle: true, format: 'esm', platform: 'node',
   jsx: 'automatic', jsxImportSource: 'preact', nodePaths: [join(web, 'node_modules')], logLevel: 'error',
 });
@@ -25,7 +27,8 @@ globalThis.addEventListener ??= () => undefined;
 Object.defineProperty(globalThis, 'navigator', { value: {}, configurable: true });
 globalThis.dispatchEvent ??= () => undefined;
 const load = (name) => import(join(web, 'functions', `${name}.mjs`));
-const [api, format, route, grid, heat, graph, comparison, tools, tables, time] = await Promise.all(names.map(load));
+const [api, format, route, calls, grid, heat, graph, comparison, tools, tables, time, flame, journeys, report] =
+  await Promise.all(names.map(load));
 
 // Figures: the same as nest writes them (docs/figures, tests/golden/figures.golden).
 is(format.bytes(42_500_000), '42.5 MB', 'bytes in SI units');
@@ -49,12 +52,15 @@ is(format.fieldValue(0, { name: 'x', kind: 'count' }), '0', 'zero is not unknown
 is(format.literal('a "b"', { name: 'comm', kind: 'text' }), '"a \\"b\\""', 'text in an expression is quoted');
 is(format.literal('10.0.0.1', { name: 'raddr', kind: 'addr' }), '10.0.0.1', 'an address is not');
 is(format.andWhere('a == 1 or b == 2', 'c == 3'), '(a == 1 or b == 2) and c == 3', 'a term joins all of a filter');
+format.setZone(9 * 3600);
+is(format.dateTime(0), '1970-01-01 09:00:00', 'times of a file are those of the host that wrote it');
+format.setZone(null);
 is(format.shell("it's"), "'it'\\''s'", 'a shell word');
 
 const there = route.parseRoute('#/tables/sockets?where=rport%20%3D%3D%20443&rec=1');
 is(there.view + there.part + there.args.where, 'tablessocketsrport == 443', 'a link is read');
 is(route.formatRoute(there), '#/tables/sockets?where=rport%20%3D%3D%20443&rec=1', 'and written again');
-is(route.parseRoute('').view, 'now', 'no link is the first view');
+is(route.parseRoute('').view, '', 'no link leaves the view open');
 is(route.parseRoute(route.linkTo('time', '', {}, there)).args.rec, '1', 'the recording goes along');
 
 const rows = [{ a: 2 }, { a: null }, { a: 10 }, { a: 1 }];
@@ -100,4 +106,42 @@ ok(picture.nodes.find((node) => node.id === 'path:p').culprit, 'the culprit is m
 is(picture.edges.find((edge) => edge.from === 'app:1' && edge.to === 'path:p')?.label, '98 % answer',
   'an edge has the share of the time');
 is(picture.hidden, 1, 'what is hidden is counted');
+
+// main calls a three times in a loop, and b, which calls c; c is deeper than what is shown.
+const C = 0, R = 1, L = 2, E = 3;
+const item = (kind, from, to, depth, label, times = 1) => ({ kind, from, to, depth, label, times });
+const items = [item(C, 0, 0, 0, 0), item(L, 0, 0, 1, 0, 3), item(C, 0, 1, 1, 1), item(R, 1, 0, 1, 1),
+  item(E, 0, 0, 1, 0), item(C, 0, 2, 1, 2), item(C, 2, 3, 2, 3), item(R, 3, 2, 2, 3),
+  item(R, 2, 0, 1, 2), item(R, 0, 0, 0, 0)];
+const column = (name) => items.map((one) => one[name]);
+const zeros = items.map(() => 0);
+const diagram = new calls.Calls({ title: '', note: '', left_out: 0, lines: ['main', 'a', 'b', 'c'],
+  labels: ['main', 'a', 'b', 'c'], kind: column('kind'), from: column('from'), to: column('to'), depth: column('depth'),
+  times: column('times'), folded: zeros, start_ns: zeros, lat_ns: zeros, label: column('label') });
+is(diagram.layout().rows.length, items.length, 'an unfolded diagram has all rows');
+is(diagram.inside[0], 5, 'calls inside a call: those of loops count with each turn');
+diagram.foldTo(2);
+is(diagram.layout().rows.map((i) => diagram.words(i)).filter((text) => text.includes('b')).join(), '▸ b (+1 call)',
+  'a folded call says how many it hides');
+is(diagram.layout().used.join(), '0,1,2', 'lifelines of folded calls take no room');
+is(diagram.find('C').join(), '6', 'a search finds what is folded');
+diagram.reveal(6);
+is(diagram.layout().rowOf[6], 6, 'which is unfolded then');
+diagram.foldTo(1);
+is(diagram.layout().rows.length, 1, 'folded to its first call');
+is(diagram.words(0), '▸ main (+5 calls)', 'which counts all of them');
+
+const boxes = { title: '', note: '', is_time: true, is_difference: false, names: ['main', 'a', 'b'],
+  parent: [0, 0, 0, 1], value: [100, 60, 30, 20], before: [10, 5, 5, 0], count: [1, 2, 3, 4], name: [0, 1, 2, 2] };
+const placed = flame.placeBoxes(boxes);
+is(JSON.stringify([...placed.left]), '[0,0,60,0]', 'boxes lie beside each other, in their caller');
+is(JSON.stringify([...placed.depth]), '[0,1,1,2]', 'and above it');
+is(flame.sumFunctions(boxes, placed).map((sum) => `${sum.name} ${sum.own} ${sum.calls}`).join(),
+  'b 50 7,a 40 2,main 10 1', 'time in each function itself');
+is(placed.all, 100, 'all of it');
+
+const map = { dir: 'rx', stage: 'sched', zero: true, first_ns: 1024, rows: 3, most: 1, column: [], row: [], count: [] };
+is(journeys.mapRow(map, 0) + ', ' + journeys.mapRow(map, 2), '0 ns, 2.05 us to 4.10 us', 'rows of a map double');
+is(JSON.stringify(report.seriesOf([{ time_ns: 1e9, v: 1 }, { time_ns: 3e9, v: 2 }], 'v')), '[1,null,2]',
+  'a second without a sample is a gap');
 await finish();

@@ -73,10 +73,10 @@ export async function openPage(origin, options = {}) {
   return page;
 }
 
-// Waits until the function is true of the page; false after the limit.
-export async function until(page, condition, limit = 20000) {
+// Waits until the function is true of the page; false after the limit. arg: what the function is given.
+export async function until(page, condition, limit = 20000, arg = null) {
   try {
-    await page.waitForFunction(condition, null, { timeout: limit });
+    await page.waitForFunction(condition, arg, { timeout: limit });
     return true;
   } catch {
     return false;

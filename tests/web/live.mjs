@@ -2,8 +2,8 @@
 // Called by live.t with a namespace and the process in it that stops reading on SIGUSR1.
 import { accessibility, finish, is, ok, openPage, picture, serve, until } from './harness.mjs';
 
-const [netns, load] = process.argv.slice(2);
-const server = await serve('-N', netns);
+const [netns, load, saved] = process.argv.slice(2);
+const server = await serve('-N', netns, '--save-in', saved);
 const page = await openPage(server.origin);
 await page.goto(server.link);
 ok(await until(page, () => /No bottleneck found/.test(document.querySelector('.verdict')?.textContent ?? ''), 30000),
@@ -35,6 +35,28 @@ await page.getByRole('button', { name: 'Start' }).click();
 ok(await until(page, () => document.querySelectorAll('.runner .grid-row').length >= 2, 60000), 'a tool shows its rows');
 ok(await page.locator('.histogram tr').count() >= 1, 'with their distribution');
 await picture(page, 'live-tool');
+await page.getByRole('button', { name: 'Save as recording' }).click();
+ok(await until(page, () => /recording to .*-tcplife-/.test(document.querySelector('.saved')?.textContent ?? ''), 30000),
+  'which can be recorded');
+// Whole connections: begun and ended while it records.
+const rows = await page.locator('.toolbar [role=status]').first().innerText();
+await until(page, (count) => parseInt(document.querySelector('.toolbar [role=status]').textContent, 10) > count, 60000,
+  parseInt(rows, 10) + 8);
+await page.getByRole('button', { name: 'End recording' }).click();
+ok(await until(page, () => /saved: .*\.nest/.test(document.querySelector('.saved')?.textContent ?? ''), 30000),
+  'until it is ended');
+await picture(page, 'live-saved');
+await page.getByRole('button', { name: 'Stop' }).click();
+await page.evaluate(() => { location.hash = '#/path'; });
+await page.getByRole('button', { name: 'Start' }).click();
+ok(await until(page, () => document.querySelectorAll('.journey-list button').length > 0, 60000),
+  'packets are followed as they come');
+const first = await page.locator('.runner .toolbar [role=status]').first().innerText();
+ok(await until(page, (before) => [...document.querySelectorAll('.runner .toolbar [role=status]')]
+  .some((one) => one.textContent !== before), 20000, first), 'and the picture moves on');
+await picture(page, 'live-path');
+const pathFaults = await accessibility(page);
+ok(pathFaults.length === 0, 'axe-core finds nothing in it', ...pathFaults);
 await page.getByRole('button', { name: 'Stop' }).click();
 await page.evaluate(() => { location.hash = '#/time'; });
 ok(await until(page, () => document.querySelector('.lane .bar') && document.querySelectorAll('.u-over').length >= 4),
@@ -42,4 +64,18 @@ ok(await until(page, () => document.querySelector('.lane .bar') && document.quer
 await picture(page, 'live-time');
 ok(page.faults.length === 0, 'no console error, no request to another host', ...page.faults);
 await server.stop();
+
+// What was saved is a recording, with a view of its tool.
+const { readdirSync } = await import('node:fs');
+const files = readdirSync(saved).filter((name) => name.endsWith('.nest'));
+is(files.length, 1, 'the recording is there');
+const again = await serve('-f', `${saved}/${files[0]}`);
+const past = await openPage(again.origin);
+await past.goto(again.link);
+ok(await until(past, () => document.querySelectorAll('.tool-list li').length > 100), 'and opens with the tools');
+await past.evaluate(() => { location.hash = '#/tools/tcplife'; });
+await past.getByRole('button', { name: 'Start' }).click();
+ok(await until(past, () => document.querySelectorAll('.runner .grid-row').length >= 2, 30000), 'its rows are in it');
+await picture(past, 'saved-tool');
+await again.stop();
 await finish();

@@ -41,4 +41,5 @@ wait_for 20 grep -q ready "$room/load" || fail 'traffic'
 load=$(awk '{print $2}' "$room/load")
 note_process "$load"
 # It prints the plan and the result of every check.
-exec node "$(dirname "$0")/live.mjs" "$host" "$load"
+mkdir "$room/saved"
+exec node "$(dirname "$0")/live.mjs" "$host" "$load" "$room/saved"

@@ -101,6 +101,16 @@ ok(await until(page, () => document.querySelectorAll('.sides .u-over').length >=
   'two recordings, on the same axes');
 await checked('sides');
 
+// --- what a recording does not have
+await go('#/path');
+ok(await until(page, () => /has no journeys/.test(document.querySelector('.state')?.textContent ?? '')),
+  'a recording without journeys says how to make one');
+await checked('path-none');
+await go('#/flow');
+ok(await until(page, () => /No function trace/.test(document.querySelector('.state')?.textContent ?? '')),
+  'a server without a function trace says how to make one');
+await checked('flow-none');
+
 // --- keys, colours, narrow windows
 await page.keyboard.press('?');
 ok(await until(page, () => /Keys/.test(document.querySelector('.drawer h2')?.textContent ?? '')), '? shows the keys');
@@ -123,6 +133,13 @@ for (const view of ['now', 'time', 'tables', 'tools', 'sides']) {
   await until(page, () => !document.querySelector('.spinner'), 10000);
   await checked(`${view}-dark`);
 }
+await page.emulateMedia({ media: 'print', colorScheme: 'light' });
+await go('#/now');
+await until(page, () => document.querySelector('.verdict'));
+is(await page.evaluate(() => getComputedStyle(document.querySelector('.top')).display), 'none',
+  'a print has the findings, not the header');
+await picture(page, 'now-print');
+await page.emulateMedia({ media: 'screen' });
 const foreign = page.faults.filter((fault) => !/status of 400/.test(fault));
 ok(foreign.length === 0, 'no console error, no request to another host', ...foreign);
 
@@ -138,6 +155,11 @@ await alone.getByLabel('Link or token').fill(again.link);
 await alone.getByRole('button', { name: 'Open' }).click();
 ok(await until(alone, () => document.querySelector('.verdict')), 'and takes the link');
 is(await alone.locator('.verdict h2').innerText(), 'No bottleneck found', 'a healthy host has no finding');
+const third = await openPage(again.origin);
+await third.goto(again.origin);
+await until(third, () => document.querySelector('.sign-in'));
+await third.goto(again.link);
+ok(await until(third, () => document.querySelector('.verdict')), 'the link also works in a window that asks for it');
 await again.stop();
 await alone.evaluate(() => { location.hash = '#/tables'; });
 ok(await until(alone, () => /Disconnected/.test(document.body.textContent)), 'a server that is gone is reported');

@@ -2,12 +2,14 @@
 // The HTTP interface of nest serve: requests, errors as sentences, server-sent events that come back.
 
 export interface Recording {
-  id: number; name: string; host: string; from_ns: number; to_ns: number; complete?: boolean; error?: string | null;
+  id: number; name: string; host: string; from_ns: number; to_ns: number; samples: boolean; complete?: boolean;
+  error?: string | null; tables: string[];
 }
+export interface TraceInfo { id: number; name: string }
 export interface Unseen { what: string; why: string; lost?: string | null }
 export interface About {
-  version: string; host: string; live: boolean; start_ns: number; now_ns: number;
-  recordings: Recording[]; not_seen?: Unseen[];
+  version: string; host: string | null; live: boolean; saves: boolean; start_ns: number; now_ns: number;
+  recordings: Recording[]; traces: TraceInfo[]; not_seen?: Unseen[];
 }
 export interface Evidence { rule: string; cf: number; text: string | null }
 export interface Finding {

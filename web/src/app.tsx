@@ -2,12 +2,14 @@
 // The page of nest serve: opens the session, holds header, views, keys and what is said about the connection.
 import { render, type ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { ApiError, get, openSession, type About } from './api';
+import { ApiError, get, openSession, type About, type Recording } from './api';
 import { recordingOf, useSpan, WorldContext, type World } from './context';
 import { dateTime, duration, timeOfDay, whole } from './format';
 import { useKeys, useLoad } from './hooks';
+import { Flow } from './flow';
 import { Now } from './now';
 import { Drawer, ExplainDrawer, Failed, Loading } from './parts';
+import { Path } from './path';
 import { linkTo, useRoute } from './route';
 import { Sides } from './sides';
 import { Tables } from './tables';
@@ -15,17 +17,43 @@ import { applyTheme, nextTheme, themeChoice } from './theme';
 import { Time } from './time';
 import { Tools } from './tools';
 
-// A view is a line here and a file.
-const VIEWS: { name: string; title: string; view: ComponentType }[] = [
-  { name: 'now', title: 'Now', view: Now },
-  { name: 'time', title: 'Time', view: Time },
-  { name: 'tables', title: 'Tables', view: Tables },
-  { name: 'tools', title: 'Tools', view: Tools },
-  { name: 'sides', title: 'Side by side', view: Sides },
+// A view is a line here and a file. needs: what it shows; a server has the live host, recordings or function traces.
+interface View {
+  name: string; title: string; view: ComponentType; needs: 'samples' | 'events' | 'traces' | 'recordings';
+}
+const VIEWS: View[] = [
+  { name: 'now', title: 'Now', view: Now, needs: 'samples' },
+  { name: 'time', title: 'Time', view: Time, needs: 'samples' },
+  { name: 'tables', title: 'Tables', view: Tables, needs: 'samples' },
+  { name: 'tools', title: 'Tools', view: Tools, needs: 'events' },
+  { name: 'path', title: 'Path', view: Path, needs: 'events' },
+  { name: 'flow', title: 'Flow', view: Flow, needs: 'traces' },
+  { name: 'sides', title: 'Side by side', view: Sides, needs: 'recordings' },
 ];
 
+// A recording of a tool has no samples, a function trace neither samples nor events.
+function isThere(view: View, about: About, recording: Recording | null): boolean {
+  switch (view.needs) {
+  case 'samples':
+    return recording ? recording.samples : about.live;
+  case 'events':
+    return about.live || about.recordings.length > 0;
+  case 'recordings':
+    return about.recordings.length > 0;
+  case 'traces':
+    return true;
+  }
+}
+
+// What to show first.
+function firstView(about: About, recording: Recording | null): string {
+  if (recording ? recording.samples : about.live)
+    return 'now';
+  return recording?.tables.includes('journey') ? 'path' : recording ? 'tools' : 'flow';
+}
+
 const KEYS: [string, string][] = [
-  ['1 to 5', 'the views, from left to right'], ['/', 'filter'], ['?', 'this list'],
+  ['1 to 7', 'the views, from left to right'], ['/', 'filter'], ['?', 'this list'],
   ['Esc', 'close, leave a field'],
   ['↑ ↓ PgUp PgDn Home End', 'move in a table'], ['Enter', 'open a row, accept a completion'],
   ['Tab', 'complete in the filter'], ['p', 'pause a table'], ['c', 'choose columns'],
@@ -44,36 +72,42 @@ function Help({ close }: { close: () => void }) {
   );
 }
 
-function Header({ world, help }: { world: World; help: () => void }) {
+function Header({ world, views, current, help }:
+  { world: World; views: View[]; current: View; help: () => void }) {
   const { about, route, change } = world;
   const [theme, setTheme] = useState(themeChoice());
   const span = useSpan();
   const recording = recordingOf(about, route.args.rec);
   const sources = [...(about.live ? [{ id: 'live', name: 'live' }] : []),
     ...about.recordings.map((one) => ({ id: String(one.id), name: one.name }))];
+  // Where the views do not fit, the current one is in sight.
+  useEffect(() => {
+    document.querySelector('.views [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [current.name]);
   const choose = (id: string) =>
     change({ rec: id === 'live' ? null : id, from: null, to: null, at: null, a: null, b: null });
   return (
     <header class="top">
-      <a class="brand" href="#/now">nest</a>
+      <a class="brand" href="#/">nest</a>
       <span class="host" title={`nest ${about.version}`}>{recording ? recording.host : about.host}</span>
       {sources.length > 1
         ? <select aria-label="Live host or recording" value={recording ? String(recording.id) : 'live'}
           onChange={(event) => choose(event.currentTarget.value)}>
           {sources.map((source) => <option key={source.id} value={source.id}>{source.name}</option>)}
         </select>
-        : <span class={`tag${recording ? '' : ' live'}`}>{recording ? recording.name : 'live'}</span>}
+        : sources.length === 1 && <span class={`tag${recording ? '' : ' live'}`}>
+          {recording ? recording.name : 'live'}</span>}
       <nav class="views" aria-label="Views">
-        {VIEWS.map((view) => (
+        {views.map((view) => (
           <a key={view.name} href={linkTo(view.name, '', {}, route)}
-            aria-current={view.name === route.view ? 'page' : undefined}>{view.title}</a>))}
+            aria-current={view === current ? 'page' : undefined}>{view.title}</a>))}
       </nav>
       {span && <span class="span-tag">{timeOfDay(span.from)} + {duration(span.to - span.from)}
         <button type="button" aria-label="Show the whole time"
           onClick={() => change({ from: null, to: null, at: null })}>✕</button></span>}
       <span class="grow" />
       <button type="button" onClick={() => setTheme(nextTheme())} aria-label={`Colours: ${theme}; change`}>
-        {theme === 'auto' ? '◐ auto' : theme === 'light' ? '☀ light' : '☾ dark'}</button>
+        {theme === 'auto' ? '◐' : theme === 'light' ? '☀' : '☾'}<span class="wide-only"> {theme}</span></button>
       <button type="button" onClick={help} aria-label="Keys and help">?</button>
     </header>
   );
@@ -86,14 +120,16 @@ function Page({ about }: { about: About }) {
   const [lost, setLost] = useState(0);
   const world: World = { about, route, change, explain: setWord, report: (count) => setLost((sum) => sum + count) };
   const go: Record<string, () => void> = { '?': () => setHelp(true), t: () => { nextTheme(); } };
-  VIEWS.forEach((view, i) => {
+  const recording = recordingOf(about, route.args.rec);
+  const views = VIEWS.filter((one) => isThere(one, about, recording));
+  views.forEach((view, i) => {
     go[String(i + 1)] = () => { location.hash = linkTo(view.name, '', {}, route); };
   });
   useKeys(go, [route]);
-  const view = VIEWS.find((one) => one.name === route.view) ?? VIEWS[0]!;
-  const recording = recordingOf(about, route.args.rec);
+  const view = views.find((one) => one.name === route.view)
+    ?? views.find((one) => one.name === firstView(about, recording)) ?? views[0]!;
   useEffect(() => {
-    document.title = `${view.title}: ${recording?.name ?? about.host}, nest`;
+    document.title = `${view.title}: ${recording?.name ?? about.host ?? about.traces[0]?.name ?? ''}, nest`;
     window.scrollTo(0, 0);
     setWord(null);
   }, [view.name]);
@@ -103,11 +139,15 @@ function Page({ about }: { about: About }) {
         event.preventDefault();
         document.getElementById('content')?.focus();
       }}>Skip to the content</a>
-      <Header world={world} help={() => setHelp(true)} />
-      {lost > 0 && <p class="banner" role="alert">This page was too slow: {whole(lost)} records are missing here. The
-        server has them. <button type="button" onClick={() => setLost(0)}>Dismiss</button></p>}
+      <Header world={world} views={views} current={view} help={() => setHelp(true)} />
+      {lost > 0 && <p class="banner" role="alert">This page was too slow: {whole(lost)} records are missing here;
+        counts and distributions are lower than they should be.{' '}
+        <button type="button" onClick={() => setLost(0)}>Dismiss</button></p>}
       {route.args.rec !== undefined && !recording && <p class="banner" role="alert">
         There is no recording {route.args.rec} on this server; the address may be from another one.</p>}
+      {view.name !== route.view && VIEWS.some((one) => one.name === route.view) && <p class="banner info" role="status">
+        {recording && !recording.samples ? `${recording.name} has events, but no samples of the host: it has no view `
+          : 'This server has nothing for the view '}{VIEWS.find((one) => one.name === route.view)!.title}.</p>}
       <main id="content" tabIndex={-1} class={`view-${view.name}`}>
         <h1 class="only-read">{view.title}</h1>
         <view.view />
@@ -152,6 +192,12 @@ function Root() {
       await openSession(decodeURIComponent(token));
     }
     return get<About>('about', {}, signal);
+  }, []);
+  // A link that is opened where the page is already changes only the part behind the #.
+  useEffect(() => {
+    const changed = () => location.hash.startsWith('#token=') && about.reload();
+    window.addEventListener('hashchange', changed);
+    return () => window.removeEventListener('hashchange', changed);
   }, []);
   if (about.error instanceof ApiError && (about.error.status === 401 || about.error.status === 403) && !about.data)
     return <SignIn problem={about.error.status === 403 ? about.error.message : ''} done={about.reload} />;

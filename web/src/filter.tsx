@@ -14,8 +14,8 @@ function completeLocally(text: string, at: number, fields: Field[]): Completion 
     .map((field) => ({ text: field.name, help: field.help })) };
 }
 
-export function FilterBar({ table, fields, value, set, error }: {
-  table: string; fields?: Field[]; value: string; set: (where: string) => void;
+export function FilterBar({ table, fields, value, set, error, example = 'rport == 443 and comm ~ "nginx*"' }: {
+  table: string; fields?: Field[]; value: string; set: (where: string) => void; example?: string;
   error: { error: string; at?: number } | null;
 }) {
   const [text, setText] = useState(value);
@@ -93,7 +93,7 @@ export function FilterBar({ table, fields, value, set, error }: {
     <div class="filter">
       <div class="filter-line">
         <input ref={input} type="text" value={text} spellcheck={false} autocomplete="off" aria-label="Filter expression"
-          placeholder={'Filter, for example: rport == 443 and comm ~ "nginx*"   ( / )'}
+          placeholder={`Filter, for example: ${example}   ( / )`}
           role="combobox" aria-expanded={listed} aria-controls="filter-offer" aria-autocomplete="list"
           aria-activedescendant={pick >= 0 ? `offer-${pick}` : undefined} aria-invalid={!!wrong}
           class={wrong ? 'wrong' : ''}

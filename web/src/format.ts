@@ -63,15 +63,28 @@ export function percent(share: number): string {
 
 const two = (value: number) => String(value).padStart(2, '0');
 
-export function timeOfDay(ns: number, withDigits = 0): string {
+// Times are those of the browser, or of the host that wrote a file: seconds east of UTC.
+let zone: number | null = null;
+
+export function setZone(seconds: number | null): void {
+  zone = seconds;
+}
+
+// A date whose UTC parts are those to show.
+function shownDate(ns: number): Date {
   const date = new Date(ns / 1e6);
-  const text = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  return new Date(ns / 1e6 + (zone !== null ? zone * 1000 : -date.getTimezoneOffset() * 60000));
+}
+
+export function timeOfDay(ns: number, withDigits = 0): string {
+  const date = shownDate(ns);
+  const text = `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`;
   return withDigits ? `${text}.${String(Math.floor((ns / 1e6) % 1000)).padStart(3, '0')}` : text;
 }
 
 export function dateTime(ns: number): string {
-  const date = new Date(ns / 1e6);
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${timeOfDay(ns)}`;
+  const date = shownDate(ns);
+  return `${date.getUTCFullYear()}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())} ${timeOfDay(ns)}`;
 }
 
 // A value with a unit of measures: 'B/s', '/s', 'ns', 'B', '%' (of a share), ''.

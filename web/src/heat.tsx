@@ -43,7 +43,8 @@ export function quantile(buckets: Bucket[], share: number): number | null {
   return null;
 }
 
-export function Histogram({ buckets, field }: { buckets: Bucket[]; field: Field }) {
+// exact: whoever shows it knows the quantiles better.
+export function Histogram({ buckets, field, exact }: { buckets: Bucket[]; field: Field; exact?: boolean }) {
   const most = Math.max(1, ...buckets.map((bucket) => bucket.count));
   const total = buckets.reduce((sum, bucket) => sum + bucket.count, 0);
   if (total === 0)
@@ -57,11 +58,12 @@ export function Histogram({ buckets, field }: { buckets: Bucket[]; field: Field 
             <tr key={bucket.lo}>
               <th scope="row">{fieldValue(bucket.lo, field)} .. {fieldValue(bucket.hi, field)}</th>
               <td class="number">{whole(bucket.count)}</td>
-              <td class="hist-cell"><span class="hist-bar" style={{ width: `${100 * bucket.count / most}%` }} /></td>
+              <td class="hist-cell">{bucket.count > 0
+                && <span class="hist-bar" style={{ width: `${100 * bucket.count / most}%` }} />}</td>
             </tr>))}
         </tbody>
       </table>
-      <figcaption>count {whole(total)}, p50 ~ {say(0.5)}, p90 ~ {say(0.9)}, p99 ~ {say(0.99)}</figcaption>
+      {!exact && <figcaption>count {whole(total)}, p50 ~ {say(0.5)}, p90 ~ {say(0.9)}, p99 ~ {say(0.99)}</figcaption>}
     </figure>
   );
 }

@@ -12,7 +12,7 @@ export function Loading({ what }: { what: string }) {
 }
 
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
-  return <div class="state"><strong>{title}</strong>{children}</div>;
+  return <div class="state"><strong>{title}</strong>{children && <div>{children}</div>}</div>;
 }
 
 export function Failed({ error, retry }: { error: Error; retry?: () => void }) {
@@ -127,8 +127,10 @@ export function commandLink(line: string, from: Parameters<typeof linkTo>[3]): s
     const name = /^ (\w+)/.exec(found[2] ?? '');
     return name ? linkTo('tables', name[1]!, args, from) : null;
   }
-  case 'explain': case 'diagnose': case 'watch': case 'flow': case 'path': case 'record': case 'report': case 'sql':
-  case 'top': case 'rules': case 'doctor': case 'hardware': case 'oops':
+  case 'path':
+    return linkTo('path', '', args, from);
+  case 'explain': case 'diagnose': case 'watch': case 'flow': case 'record': case 'report': case 'sql': case 'top':
+  case 'rules': case 'doctor': case 'hardware': case 'oops':
     return null;
   default:
     return linkTo('tools', found[1]!, args, from);

@@ -65,12 +65,14 @@ function optionsOf(props: Props, width: number, live: { current: Props }): uPlot
         values: (_plot, ticks) => ticks.map((tick) => withUnit(tick, unit)) },
     ],
     series: [
-      { label: 'time', value: (_plot, value) => (value === null ? '-' : format(value)) },
+      { label: 'time', value: (_plot, value, _series, at) => (at === null ? '' : format(value)) },
       ...props.data.series.map((series, i) => ({
         label: series.title, stroke: colour(COLOURS[i % COLOURS.length]!), width: 1.5, spanGaps: false, gaps: longGaps,
         fill: props.data.series.length === 1 ? `${colour(COLOURS[0]!)}22` : undefined,
         points: { show: (_plot: uPlot, _i: number, first: number, last: number) => last - first < 40, size: 4 },
-        value: (_plot: uPlot, value: number | null) => withUnit(value, series.unit),
+        // Without a cursor there is nothing to read.
+        value: (_plot: uPlot, value: number | null, _series: number, at: number | null) =>
+          (at === null ? '' : withUnit(value, series.unit)),
       })),
     ],
     hooks: {

@@ -12,7 +12,7 @@ export function parseRoute(hash: string): Route {
   new URLSearchParams(rest ?? '').forEach((value, name) => {
     args[name] = value;
   });
-  return { view: view || 'now', part: decodeURIComponent(part.join('/')), args };
+  return { view: view ?? '', part: decodeURIComponent(part.join('/')), args };
 }
 
 export function formatRoute(route: Route): string {

@@ -49,9 +49,9 @@ export function useMeasures(source: Params, span: Span | null, wanted = true, ev
   }, [source, span?.from, span?.to, wanted], every);
 }
 
-function Lanes({ findings, span, choose, select }: {
-  findings: FindingSpan[]; span: Span; choose: (finding: FindingSpan) => void;
-  select: (from: number, to: number) => void;
+export function Lanes({ findings, span, choose, select }: {
+  findings: FindingSpan[]; span: Span; choose?: (finding: FindingSpan) => void;
+  select?: (from: number, to: number) => void;
 }) {
   const lanes = useMemo(() => {
     const byWhat = new Map<string, FindingSpan[]>();
@@ -75,10 +75,11 @@ function Lanes({ findings, span, choose, select }: {
                 style={{ left: `${place(finding.begin_ns)}%`,
                   width: `max(6px, ${place(finding.end_ns ?? span.to) - place(finding.begin_ns)}%)` }}
                 title={`${finding.because}\n${timeOfDay(finding.begin_ns, 1)}, `
-                  + `${duration((finding.end_ns ?? span.to) - finding.begin_ns)}. Double click: this span`}
+                  + `${duration((finding.end_ns ?? span.to) - finding.begin_ns)}`
+                  + (select ? '. Double click: this span' : '')}
                 aria-label={`${finding.cause} ${finding.module}, from ${timeOfDay(finding.begin_ns)}`}
-                onClick={() => choose(finding)}
-                onDblClick={() => select(finding.begin_ns, finding.end_ns ?? span.to)} />))}
+                onClick={() => choose?.(finding)}
+                onDblClick={() => select?.(finding.begin_ns, finding.end_ns ?? span.to)} />))}
           </span>
         </div>))}
     </div>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tools: any tool or event of nest, started in the server, with its rows, their distribution, and it over time.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { follow, get, post, remove, type Field, type Row, type Runnable } from './api';
+import { get, type Field, type Row, type Runnable } from './api';
 import { useRecording, useWorld } from './context';
 import { FilterBar } from './filter';
 import { heading, shell, whole } from './format';
@@ -10,6 +10,7 @@ import { addUp, bucketOf, HeatMap, Histogram, INTERVAL_NS, type Bucket, type Sam
 import { useLoad } from './hooks';
 import { Command, Drawer, Empty, Failed, Loading, Term } from './parts';
 import { linkTo } from './route';
+import { SaveRecording, useRun, type RunSettings } from './run';
 
 const KEPT_ROWS = 20000, DRAW_MS = 250, KEPT_INTERVALS = 300;
 
@@ -54,6 +55,11 @@ function nameOf(item: Runnable): string {
   return item.tool ?? item.event ?? '';
 }
 
+// Of a recording: whether it has an event of the tool, as a table.
+export function isRecorded(item: Runnable, tables: string[]): boolean {
+  return (item.event ?? '').split(',').some((event) => tables.includes(event.replace(/\./g, '_')));
+}
+
 // What is measured of each row: latency before other durations before sizes.
 function measured(fields: Field[]): Field[] {
   const order = (field: Field) => (field.name === 'lat_ns' ? 0 : field.name === 'span_ns' ? 1
@@ -90,64 +96,28 @@ export function toSamples(rows: Row[], field: string): Sample[] {
   return samples.slice(-KEPT_INTERVALS);
 }
 
-interface Run { id: string; state: 'starting' | 'running' | 'ended' | 'failed'; text: string; lost: number }
-
-function useRun(what: string, settings: { where: string; by: string; hist: string }) {
-  const { report } = useWorld();
-  const recording = useRecording();
-  const [run, setRun] = useState<Run | null>(null);
+// Rows as they come, drawn a few times a second.
+function useRows(what: string, settings: RunSettings) {
   const [rows, setRows] = useState<Row[]>([]);
   const [seen, setSeen] = useState(0);
   const pending = useRef<Row[]>([]);
-  const end = useRef<() => void>(() => undefined);
-
-  const stop = () => {
-    end.current();
-    end.current = () => undefined;
-  };
-  useEffect(() => stop, []);
+  const { run, start, stop } = useRun(what, settings,
+    (record) => { pending.current.push({ received_ns: Date.now() * 1e6, ...record }); },
+    () => {
+      pending.current = [];
+      setRows([]);
+      setSeen(0);
+    });
   useEffect(() => {
-    stop();
-    setRun(null);
-    setRows([]);
-    setSeen(0);
-  }, [what, recording?.id]);
-  const start = async () => {
-    stop();
-    pending.current = [];
-    setRows([]);
-    setSeen(0);
-    setRun({ id: '', state: 'starting', text: '', lost: 0 });
-    try {
-      const body = { what, where: settings.where || undefined, by: settings.by || undefined,
-        hist: settings.hist || undefined };
-      const made = await post<{ id: string }>('runs', { recording: recording?.id }, body);
-      setRun({ id: made.id, state: 'running', text: '', lost: 0 });
-      const close = follow({ what: `run:${made.id}` }, {
-        record: (record) => { pending.current.push({ received_ns: Date.now() * 1e6, ...record }); },
-        lost: (lost) => {
-          report(lost);
-          setRun((old) => old && { ...old, lost: old.lost + lost });
-        },
-        ended: (reason) => setRun((old) => old && { ...old, state: 'ended', text: reason }),
-      });
-      const timer = window.setInterval(() => {
-        const fresh = pending.current.splice(0);
-        if (fresh.length === 0)
-          return;
-        setSeen((n) => n + fresh.length);
-        setRows((old) => old.concat(fresh).slice(-KEPT_ROWS));
-      }, DRAW_MS);
-      end.current = () => {
-        close();
-        window.clearInterval(timer);
-        setRun((old) => old && (old.state === 'running' ? { ...old, state: 'ended', text: 'stopped' } : old));
-        remove(`runs/${made.id}`).catch(() => undefined);
-      };
-    } catch (error) {
-      setRun({ id: '', state: 'failed', text: (error as Error).message, lost: 0 });
-    }
-  };
+    const timer = window.setInterval(() => {
+      const fresh = pending.current.splice(0);
+      if (fresh.length === 0)
+        return;
+      setSeen((n) => n + fresh.length);
+      setRows((old) => old.concat(fresh).slice(-KEPT_ROWS));
+    }, DRAW_MS);
+    return () => window.clearInterval(timer);
+  }, []);
   return { run, rows, seen, start, stop };
 }
 
@@ -160,12 +130,12 @@ function save(name: string, rows: Row[]): void {
   window.setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-function Runner({ item, fields: offered }: { item: Runnable; fields: Field[] }) {
+function Runner({ item, here, fields: offered }: { item: Runnable; here: boolean; fields: Field[] }) {
   const { route, change } = useWorld();
   const recording = useRecording();
   const what = nameOf(item);
   const where = route.args.where ?? '', by = route.args.by ?? '', hist = route.args.hist ?? '';
-  const { run, rows, seen, start, stop } = useRun(what, { where, by, hist });
+  const { run, rows, seen, start, stop } = useRows(what, { where, by, hist });
   const [open, setOpen] = useState<Row | null>(null);
   const [field, setField] = useState('');
   const running = run?.state === 'running' || run?.state === 'starting';
@@ -181,7 +151,9 @@ function Runner({ item, fields: offered }: { item: Runnable; fields: Field[] }) 
   return (
     <div class="runner">
       <h2><Term word={what} /> <span class="quiet">{item.summary ?? item.help}</span></h2>
-      {!item.available && <p class="banner info">Not available here: {item.reason}</p>}
+      {!here && <p class="banner info">{recording
+        ? `Not in this recording: it has no ${item.event?.replace(/,/g, ', ')}`
+        : `Not available here: ${item.reason}`}</p>}
       <FilterBar table={what} fields={offered} value={where} error={null}
         set={(text) => change({ where: text }, true)} />
       <div class="toolbar">
@@ -191,7 +163,7 @@ function Runner({ item, fields: offered }: { item: Runnable; fields: Field[] }) 
           onChange={(event) => change({ hist: event.currentTarget.value.trim() }, true)} /></label>
         {running ? <button type="button" class="primary" onClick={stop}>Stop</button>
           : <button type="button" class="primary" onClick={start}
-            disabled={!item.available && !recording}>Start</button>}
+            disabled={!here}>Start</button>}
         <span role="status">
           {run?.state === 'starting' && 'starting'}
           {run?.state === 'running' && `${whole(seen)} rows`}
@@ -199,6 +171,7 @@ function Runner({ item, fields: offered }: { item: Runnable; fields: Field[] }) 
           {run && run.lost > 0 && <strong class="lost">, {whole(run.lost)} lost</strong>}
         </span>
         <span class="grow" />
+        <SaveRecording run={run} what={what} />
         <button type="button" disabled={rows.length === 0} onClick={() => save(what, rows)}>Save JSON</button>
       </div>
       {run?.state === 'failed' && <Failed error={new Error(run.text)} retry={start} />}
@@ -242,6 +215,7 @@ function fieldsOf(item: Runnable, events: Runnable[]): Field[] {
 
 export function Tools() {
   const { route } = useWorld();
+  const recording = useRecording();
   const [search, setSearch] = useState('');
   const tools = useLoad((signal) => get<{ rows: Runnable[] }>('tools', {}, signal), []);
   const events = useLoad((signal) => get<{ rows: Runnable[] }>('events', {}, signal), []);
@@ -250,7 +224,10 @@ export function Tools() {
     return <Failed error={error} retry={() => { tools.reload(); events.reload(); }} />;
   if (!tools.data || !events.data)
     return <Loading what="tools and events" />;
-  const all = [...tools.data.rows, ...events.data.rows];
+  const isHere = (one: Runnable) => (recording ? isRecorded(one, recording.tables) : one.available);
+  const every = [...tools.data.rows, ...events.data.rows];
+  // Of a recording, what is in it comes first.
+  const all = recording ? [...every.filter(isHere), ...every.filter((one) => !isHere(one))] : every;
   const shown = all.filter((item) =>
     `${nameOf(item)} ${item.summary ?? item.help ?? ''} ${item.layer ?? ''}`.toLowerCase()
       .includes(search.toLowerCase()));
@@ -264,18 +241,21 @@ export function Tools() {
           {shown.map((other) => (
             <li key={nameOf(other)}>
               <a href={linkTo('tools', nameOf(other), {}, route)} aria-current={other === item ? 'page' : undefined}
-                class={other.available ? '' : 'missing'} title={other.reason ?? ''}>
+                class={isHere(other) ? '' : 'missing'} title={recording ? '' : other.reason ?? ''}>
                 <strong>{nameOf(other)}</strong>
-                <span>{other.summary ?? other.help}{other.available ? '' : ' (not available here)'}</span>
+                <span>{other.summary ?? other.help}
+                  {isHere(other) ? '' : recording ? ' (not recorded)' : ' (not available here)'}</span>
               </a>
             </li>))}
         </ul>
         {shown.length === 0 && <p class="quiet">No tool or event matches.</p>}
       </nav>
-      {item ? <Runner key={nameOf(item)} item={item} fields={fieldsOf(item, events.data.rows)} />
+      {item ? <Runner key={nameOf(item)} item={item} here={isHere(item)} fields={fieldsOf(item, events.data.rows)} />
         : <Empty title={route.part ? `No tool or event ${route.part}` : 'Choose a tool or an event'}>
-          {whole(tools.data.rows.length)} tools, {whole(events.data.rows.length)} events. Rows, their distribution,
-          and the distribution over time are shown as they happen.</Empty>}
+          {recording ? all.some(isHere) ? `${whole(all.filter(isHere).length)} of them have rows in this recording.`
+            : 'None of them has rows in this recording.'
+            : `${whole(tools.data.rows.length)} tools, ${whole(events.data.rows.length)} events. Rows, their `
+              + 'distribution, and the distribution over time are shown as they happen.'}</Empty>}
     </div>
   );
 }

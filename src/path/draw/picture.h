@@ -52,4 +52,6 @@ void path_map_add_high(struct buf *out, const struct path_map *map);
 void picture_add_heading(struct buf *out, const struct path_picture *picture);
 
 void picture_write_svg(const struct path_picture *picture, struct out *out);
+/* Plain, with the SVG picture, in a program without components of pages (view/page.h). */
 void picture_write_page(const struct path_picture *picture, struct out *out);
+void picture_write_json(const struct path_picture *picture, struct out *out);

@@ -56,6 +56,8 @@ struct stage_row {
 	char spread[3 * SPREAD_OCTAVES + 1]; /* inline histogram for tables */
 };
 
+extern const struct record_type stage_row_type;
+
 /* Inline histogram style. */
 struct stage_look {
 	bool utf8;

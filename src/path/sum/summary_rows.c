@@ -42,7 +42,7 @@ static const struct field row_fields[] = {
 	FIELD(R, sum_ns, DURATION, "total time of the stage"),
 	FIELD(R, hist, LIST, "distribution by powers of two", .element = &hist_slot_type),
 };
-static RECORD_TYPE(row_type, "path_stage", struct stage_row, row_fields, "one stage over many journeys");
+RECORD_TYPE(stage_row_type, "path_stage", struct stage_row, row_fields, "one stage over many journeys");
 #undef R
 
 /* Width of the other columns with long figures. */
@@ -240,7 +240,7 @@ struct shape summary_shape(const struct summary *summary)
 				    .fields = summary->keys.fields.items,
 				    .field_count = (uint32_t)summary->keys.fields.count,
 				    .size = summary->keys.size};
-	return (struct shape){.count = 2, .types = {&keys, &row_type}};
+	return (struct shape){.count = 2, .types = {&keys, &stage_row_type}};
 }
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
