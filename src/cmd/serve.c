@@ -27,7 +27,8 @@ static const struct option_spec options[] = {
 	       .file = FILE_WRITE),
 	OPTION(struct serve_options, save_in, TEXT, "save-in", 0, "DIR",
 	       "allow the page to save tools as recordings in this directory", .file = FILE_TREE),
-	POSITIONAL(struct serve_options, more, TEXTS, "FILE", "further recordings and function traces, with -f", .file = FILE_INPUT),
+	POSITIONAL(struct serve_options, more, TEXTS, "FILE", "further recordings and function traces, with -f",
+		   .file = FILE_INPUT),
 	OPTION_END,
 };
 

@@ -26,7 +26,7 @@ struct router {
 	bool is_class; /* an htb class below a root without a rate */
 	/* Forwarded segments per sample, of 1000 bytes, and retransmissions among them. */
 	unsigned segments, repeats, fills;
-	/* Connections that repeat their SYN, each to a port of its own (spread) or all to 80; packets back per sample. */
+	/* Connections that repeat their SYN, each to a port of its own (spread) or all to 80; packets back. */
 	unsigned tries, back;
 	bool spread;
 	/* One dropped packet of the connection, in this sample; and one ICMP error to its source. */

@@ -76,7 +76,8 @@ static const struct field exchange_fields[] = {
 	FIELD(E, service_unanswered, COUNT,
 	      "requests to its service that ended without a reply after 0.3 s or more in this run"),
 	FIELD(E, service_unanswered_wait_ns, DURATION, "mean wait of these"),
-	FIELD(E, service_prompt, COUNT, "connections to its service with data both ways within 0.5 s of the handshake"),
+	FIELD(E, service_prompt, COUNT,
+	      "connections to its service with data in both directions within 0.5 s of the handshake"),
 	FIELD(E, service_greeted, COUNT,
 	      "samples in which a connection to its service exchanged its first data, or ended, 0.5 to 5 s after the "
 	      "handshake"),
@@ -349,7 +350,7 @@ static uint64_t ended_wait(const struct exchange_track *x, const struct tcp_reco
 /*
  * Where the server speaks first, its client has sent nothing while it waits. Nobody sees who spoke first when both have
  * between two samples, and perhaps have ended; a pool of connections that are opened ahead looks the same, but is used
- * or closed at one moment.
+ * or closed at the same time.
  */
 static void note_beginning(const struct window *window, struct exchange_track *x, const struct tcp_record *t,
 			   struct service_sample *sample)
