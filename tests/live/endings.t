@@ -76,6 +76,9 @@ as_nobody "$nest" record tcp.state -o "$room/open/x.nest" -d 1 >/dev/null 2>"$ro
 is "$?" 3 'without privilege, events cannot be observed'
 like "$(cat "$room/err")" 'CAP_BPF and CAP_PERFMON: .*setcap' 'and the message names capability and command'
 ok 'no file is left' test ! -e "$room/open/x.nest"
+unshare --user --map-root-user "$nest" tcplife -d 1 >/dev/null 2>"$room/err"
+is "$?" 3 'in a user namespace, events cannot be observed'
+like "$(cat "$room/err")" 'in a user namespace: its capabilities do not count' 'and it is recognised as such'
 for command in diagnose sockets 'record -o x.nest'; do
 	# shellcheck disable=SC2016,SC2086
 	(cd "$room" && nest=$nest unshare --mount bash -c 'mount -t tmpfs none /proc; "$nest" "$@" -d 1' - $command) \
