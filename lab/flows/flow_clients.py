@@ -42,7 +42,9 @@ class Session:
 class Http:
     """HTTP/1.1; path and headers as the servers of lab/servers expect them."""
 
-    def __init__(self, page='/index.html', large='/large', missing='/missing', other='/other.html', post=None):
+    def __init__(self, page='/index.html', large='/large', missing='/missing', other='/other.html', post=None,
+                 closes=False):
+        self.closes = closes  # after every answer
         self.page, self.large_page, self.missing_page, self.other_page = page, large, missing, other
         self.post_page = post or page
 
@@ -221,14 +223,15 @@ def play_now(session, ports, speaks):
             if stall[0]:
                 time.sleep(stall.pop())
                 stall.append(0)
-        batches = [b''.join(session.requests)] if session.pipeline else session.requests
+        requests = session.requests[:1] if getattr(speaks, 'closes', False) else session.requests
+        batches = [b''.join(requests)] if session.pipeline else requests
         for number, text in enumerate(batches):
             send(s, text, session.drip)
             if session.later and number == 0:
                 delay, other = session.later
                 timers.append(threading.Timer(delay, play, (other, ports, speaks)))
                 timers[-1].start()
-            for _ in range(len(session.requests) if session.pipeline else 1):
+            for _ in range(len(requests) if session.pipeline else 1):
                 if not speaks.read(stream, begin):
                     break
             if session.rest:

@@ -43,6 +43,7 @@ location /up/ {{ {upstream} }} location /limited/ {{ limit_req zone=each burst=5
 location /failing/ {{ {upstream} proxy_intercept_errors on; error_page 503 = /long/; }}
 location /cached/ {{ {upstream} proxy_cache pages; proxy_cache_valid 10m; }}
 location /tried/ {{ proxy_pass http://three/; proxy_next_upstream http_503; }}
+location /private/ {{ auth_basic private; auth_basic_user_file {place.room}/users; }} location /parts/ {{ ssi on; }}
 location = /post {{ proxy_pass http://127.0.0.1:{place.upstream_port}/; }}
 }} }}
 ''')

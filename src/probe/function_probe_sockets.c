@@ -25,15 +25,15 @@ struct probe_call {
 	struct endpoint local, remote;
 };
 
-/* aux: index of the argument with the requested amount, from 1; 0: none. */
+/* aux, flags: index of the argument with the requested amount, and with MSG_ flags, from 1; 0: none. */
 static const struct syscall_op {
 	const char *name;
 	enum flow_op op;
-	unsigned aux;
+	unsigned aux, flags;
 } syscall_ops[] = {
 	{"accept", FLOW_OP_ACCEPT, 0}, {"accept4", FLOW_OP_ACCEPT, 0},    {"connect", FLOW_OP_CONNECT, 0},
-	{"read", FLOW_OP_READ, 3},     {"readv", FLOW_OP_READ, 0},        {"recvfrom", FLOW_OP_READ, 3},
-	{"recvmsg", FLOW_OP_READ, 0},  {"write", FLOW_OP_WRITE, 3},       {"writev", FLOW_OP_WRITE, 0},
+	{"read", FLOW_OP_READ, 3},     {"readv", FLOW_OP_READ, 0},        {"recvfrom", FLOW_OP_READ, 3, 4},
+	{"recvmsg", FLOW_OP_READ, 0, 3},  {"write", FLOW_OP_WRITE, 3},       {"writev", FLOW_OP_WRITE, 0},
 	{"sendto", FLOW_OP_WRITE, 3},  {"sendmsg", FLOW_OP_WRITE, 0},     {"sendfile64", FLOW_OP_SENDFILE, 4},
 	{"close", FLOW_OP_CLOSE, 0},   {"shutdown", FLOW_OP_SHUTDOWN, 2}, {"socket", FLOW_OP_SOCKET, 0},
 	{"listen", FLOW_OP_LISTEN, 2}, {"epoll_wait", FLOW_OP_WAIT, 4},   {"epoll_pwait", FLOW_OP_WAIT, 4},
@@ -224,7 +224,13 @@ static void end_call(struct probe_sockets *p, uint32_t thread, const struct prob
 		return;
 	op.op = what->op;
 	op.aux = what->aux ? call->args[what->aux - 1] : 0;
-	if (op.op == FLOW_OP_WAIT) {
+	/* Bytes that stay in the queue were not received: the call only waits for them. */
+	if (what->flags && call->args[what->flags - 1] & (MSG_PEEK | MSG_ERRQUEUE)) {
+		op.op = FLOW_OP_WAIT;
+		op.aux = UINT64_MAX;
+		op.result = op.result < 0 ? op.result : 1;
+	}
+	if (what->op == FLOW_OP_WAIT) {
 		trace_writer_operation(p->writer, thread, &op);
 		return;
 	}

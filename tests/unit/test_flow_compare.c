@@ -269,6 +269,9 @@ TEST(a_function_that_takes_twice_as_long_is_named_though_sessions_do_not_differ)
 		CHECK_HAS_TEXT(c->answer, "a call of lookup takes");
 		REQUIRE(traces->divergence.count == 1);
 		CHECK_EQ_TEXT(traces->all.items[0].function, "lookup");
+		CHECK_HAS_TEXT(traces->answer, "99 % confidence interval");
+		CHECK(traces->all.items[0].ratio_low > 1.6 && traces->all.items[0].ratio_low <= 2);
+		CHECK(traces->all.items[0].ratio_high >= 2 && traces->all.items[0].ratio_high < 2.5);
 		CHECK_EQ_UINT(none->all.count, 0);
 		CHECK_EQ_UINT(alike->all.count, 0);
 	}
@@ -420,4 +423,38 @@ TEST(statistics_are_what_the_books_say)
 	CHECK_NEAR(compare_rank_chance(13.0 / 16, 4, 4), 7.0 / 70, 5e-3);
 	CHECK(compare_rank_chance(0.5, 20, 20) > 0.5);
 	CHECK(compare_rank_chance(1.0, 40, 5) < 1e-3);
+}
+
+/* Share of intervals that do not contain the true ratio, and their mean width. */
+static double missed(size_t sessions, double ratio, double *ret_width)
+{
+	uint64_t state = 5, good[400], bad[400];
+	unsigned misses = 0, rounds = 300;
+
+	*ret_width = 0;
+	for (unsigned round = 0; round < rounds; round++) {
+		struct compare_interval i;
+
+		for (size_t k = 0; k < sessions; k++) {
+			good[k] = 100000 + unit_random(&state) % 100000;
+			bad[k] = (uint64_t)(ratio * (double)(100000 + unit_random(&state) % 100000));
+		}
+		(void)compare_median(good, sessions);
+		(void)compare_median(bad, sessions);
+		i = compare_ratio_interval(good, sessions, bad, sessions, 0.5);
+		misses += i.low > ratio || i.high < ratio;
+		*ret_width += (i.high - i.low) / rounds;
+	}
+	return (double)misses / rounds;
+}
+
+TEST(a_confidence_interval_holds_the_true_ratio)
+{
+	double few, many;
+
+	CHECK(missed(40, 2, &few) <= 0.03);
+	CHECK(missed(400, 2, &many) <= 0.03);
+	/* Ten times as many sessions: about a third of the width. */
+	CHECK(many < few / 2 && many > few / 6);
+	CHECK(compare_ratio_interval(NULL, 0, NULL, 0, 0.5).high == 0);
 }

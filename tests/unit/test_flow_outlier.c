@@ -212,5 +212,123 @@ TEST(time_without_a_cpu_is_not_the_programs)
 		CHECK_EQ_UINT(c->divergence.count, !known);
 		if (!known)
 			CHECK_EQ_UINT(c->group[1].sessions, 3);
+		CHECK_EQ_INT(strstr(c->how ? c->how : c->answer, "scheduling delays not recorded") == NULL, known);
+	}
+}
+
+/* A session of a thread that serves one after the other; milliseconds. */
+struct served {
+	double work, delay, other; /* of work: without a CPU; waiting for another process */
+	unsigned runs;             /* times that the thread got a CPU meanwhile */
+};
+
+static struct comparison *compare_served(const struct served *all, unsigned count, struct flow_trace **ret_trace,
+					 struct flow_sessions **ret_sessions)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(1 << 22);
+	unsigned long long now = 1000;
+
+	buf_add_text(&text, "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=9999\n"
+			    "1 2 delay 0 1\n");
+	for (unsigned i = 1; i <= count; i++) {
+		const struct served *s = &all[i - 1];
+		unsigned long long worked = now + 30 + (unsigned long long)(s->work * 1e6),
+				   got = worked + 40 + (unsigned long long)(s->other * 1e6);
+
+		buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", now, i,
+			       1000 + i);
+		buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", now, i);
+		buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n", now + 10,
+			       now + 15, i);
+		/* The caller has not returned when the delay is known. */
+		buf_add_format(&text, "1 %llu call work\n1 %llu delay %.0f %u\n1 %llu return\n", now + 30, worked,
+			       s->delay * 1e6, s->runs, worked + 1);
+		buf_add_format(&text, "1 %llu call ask\n1 %llu op-connect fd=6 result=0 took=5 socket=%u\n", worked + 2,
+			       worked + 10, 5000 + i);
+		buf_add_format(&text, "1 %llu op-write fd=6 result=9 took=5 socket=%u aux=9\n", worked + 20, 5000 + i);
+		buf_add_format(&text, "1 %llu op-read fd=6 result=9 took=%llu socket=%u\n", worked + 30,
+			       got - worked - 30, 5000 + i);
+		buf_add_format(&text, "1 %llu return\n1 %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n", got + 5,
+			       got + 10, i);
+		buf_add_format(&text, "1 %llu return\n", got + 20);
+		now = got + 1000;
+	}
+	*ret_trace = sample_of_text(buf_text(&text));
+	return compare(*ret_trace, ret_sessions);
+}
+
+TEST(work_is_found_without_the_time_that_it_had_no_cpu)
+{
+	struct served all[40];
+
+	for (unsigned known = 0; known < 2; known++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+
+		/* Six sessions take 90 ms: two of them worked for 15, the others only had no CPU. */
+		for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
+			all[i] = (struct served){.work = 0.1, .runs = 1};
+		for (unsigned i = 8; i < 38; i += 5)
+			all[i] = (struct served){.work = 90, .delay = 89.9, .runs = 15};
+		if (known)
+			all[13].delay = all[28].delay = 75;
+		c = compare_served(all, ARRAY_SIZE(all), &trace, &s);
+		unit_note("%s", c->answer);
+		CHECK_EQ_UINT(c->divergence.count, known);
+		if (!known)
+			continue;
+		CHECK_EQ_TEXT(c->all.items[0].function, "work");
+		REQUIRE(c->group[1].members.count == 2);
+		CHECK_EQ_UINT(((const struct compared_member *)c->group[1].members.items)[0].session, 14);
+		CHECK_EQ_UINT(((const struct compared_member *)c->group[1].members.items)[1].session, 29);
+	}
+}
+
+/* Scheduling delays of a busy machine, milliseconds: most are short, few are long. */
+static double busy_delay(struct made *m)
+{
+	return min_of(pareto(m, 0.2, 1.5), 40);
+}
+
+TEST(another_process_that_is_slow_is_told_from_one_that_waits_for_a_cpu)
+{
+	static const struct {
+		unsigned sessions, odd;
+		double slow; /* milliseconds that the other process takes longer in these */
+	} cases[] = {{20, 0, 0}, {100, 0, 0}, {20, 2, 400}, {100, 5, 150}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		unsigned named = 0, right = 0, rounds = 100;
+
+		for (unsigned seed = 1; seed <= rounds; seed++) {
+			struct made m = {.random = seed * 7919 + 17};
+			_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+			_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+			_cleanup_(comparison_freep) struct comparison *c = NULL;
+			struct served all[100];
+
+			for (unsigned k = 0; k < cases[i].sessions; k++) {
+				double delay = busy_delay(&m);
+
+				all[k] = (struct served){.work = 0.1 + delay,
+							 .delay = delay,
+							 .runs = 1,
+							 .other = 0.3 + busy_delay(&m) + busy_delay(&m)};
+			}
+			for (unsigned k = 0; k < cases[i].odd; k++)
+				all[7 + k * (cases[i].sessions - 8) / cases[i].odd].other += cases[i].slow;
+			c = compare_served(all, cases[i].sessions, &trace, &s);
+			named += c->divergence.count;
+			if (!cases[i].odd && c->divergence.count)
+				fprintf(stderr, "# seed %u %u: %s\n", seed, cases[i].sessions, c->answer);
+			right += c->divergence.count && strcmp(c->all.items[0].function, "ask") == 0 &&
+				 c->group[1].sessions == cases[i].odd;
+		}
+		unit_note("case %zu: named in %u, right in %u of %u", i, named, right, rounds);
+		if (cases[i].odd)
+			CHECK(right >= 90);
+		else
+			CHECK(named <= 1);
 	}
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "flow/analyse/compare.h"
+#include "flow/analyse/delay_noise.h"
 #include "flow/analyse/function_match.h"
 
 /* Majority of the additional time: the search descends into a call with this share of it. */
@@ -12,8 +13,9 @@
 #define TIME_CHANCE 0.002
 /* Minimum probability that a bad session is slower than a good one. */
 #define SURE 0.8
-/* The same between two traces. */
-#define TRACES_SURE 0.9
+/* The same between two traces, and the factor between the medians that is nearly certain. */
+#define TRACES_SURE  0.9
+#define TRACES_LEAST 1.25
 /* A function with this many callers says little about its calling context. */
 #define COMMON_CALLERS 3
 #define OTHERS_MAX     20
@@ -46,6 +48,10 @@ static const struct field divergence_fields[] = {
 	FIELD(struct divergence, kind, ENUM, "how", .names = &divergence_kind_names),
 	FIELD(struct divergence, time, ENUM, "what the additional time is", .names = &time_names, .hidden = true),
 	FIELD(struct divergence, ratio, RATIO, "ratio of bad to good time"),
+	FIELD(struct divergence, ratio_low, RATIO,
+	      "lower end of its 99 % confidence interval, from resampled sessions", .zero_is_unknown = true,
+	      .hidden = true),
+	FIELD(struct divergence, ratio_high, RATIO, "upper end of it", .zero_is_unknown = true, .hidden = true),
 	FIELD(struct divergence, good, RATIO,
 	      "good sessions: nanoseconds per session (slower), or sessions with the call", .hidden = true),
 	FIELD(struct divergence, bad, RATIO, "bad sessions: the same", .hidden = true),
@@ -307,36 +313,50 @@ struct slowness {
 	double sure;  /* probability that a bad session takes longer than a good one */
 	double least; /* shortest bad over longest good */
 	double medians;
+	struct compare_interval interval; /* of the ratio of the medians; only for two traces */
+	double delay_ns[2];               /* mean scheduling delay of the sessions of each group */
+	double noise_ns;                  /* a delay that few are longer than */
 };
 
-/* Time of a session, without that of an idle client. */
-static uint64_t time_of(const struct profile *profile, size_t index)
+/* Time of a session, without that of an idle client, and with or without what its threads waited for a CPU. */
+static uint64_t time_of(const struct profile *profile, size_t index, bool with_delays)
 {
-	return flow_span_ns(profile->trace, profile->spent.items[index]);
+	uint64_t ns = flow_span_ns(profile->trace, profile->spent.items[index]);
+
+	return with_delays ? ns : ns - min_of(ns, profile->delays.of.items[index]);
 }
 
 /* Of the profiles of the good and of the bad sessions; may be the same. */
-static struct slowness slowness_of(const struct compare_subject *subject)
+static struct slowness slowness_of(const struct compare_subject *subject, bool with_delays)
 {
-	const struct profile *good = subject->profile[0], *bad = subject->profile[1];
 	SPILL(uint64_t) a = {}, b = {};
 	struct slowness result = {};
 
-	for (size_t i = 0; i < subject->sessions[0]->list.count; i++) {
-		if (subject->group_of[0][i] == 0)
-			spill_push(&a, time_of(good, i));
-		spill_trim_at(i);
+	for (unsigned g = 0; g < 2; g++) {
+		const struct profile *profile = subject->profile[g];
+
+		for (size_t i = 0; i < subject->sessions[g]->list.count; i++) {
+			spill_trim_at(i);
+			if (subject->group_of[g][i] != g)
+				continue;
+			result.delay_ns[g] += with_delays ? 0 : (double)profile->delays.of.items[i];
+			if (g)
+				spill_push(&b, time_of(profile, i, with_delays));
+			else
+				spill_push(&a, time_of(profile, i, with_delays));
+		}
 	}
-	for (size_t i = 0; i < subject->sessions[1]->list.count; i++) {
-		if (subject->group_of[1][i] == 1)
-			spill_push(&b, time_of(bad, i));
-		spill_trim_at(i);
-	}
+	result.delay_ns[0] /= max_of((double)a.count, 1.0);
+	result.delay_ns[1] /= max_of((double)b.count, 1.0);
+	result.noise_ns =
+		delay_noise_of(subject->profile[1]->delays.all.items, subject->profile[1]->delays.all.count, 1).large_ns;
 	result.sure = compare_superiority(a.items, a.count, b.items, b.count);
 	/* Both are sorted now. */
 	if (a.count && b.count) {
 		result.least = (double)b.items[0] / (double)max_of(a.items[a.count - 1], (uint64_t)1);
 		result.medians = (double)b.items[b.count / 2] / (double)max_of(a.items[a.count / 2], (uint64_t)1);
+		if (compare_is_of_two(subject))
+			result.interval = compare_ratio_interval(a.items, a.count, b.items, b.count, 0.5);
 	}
 	spill_done(&a);
 	spill_done(&b);
@@ -358,15 +378,20 @@ static bool find_time(struct comparison *c, const struct compare_options *option
 	double sure = slowness->sure;
 	double factor = options->ratio > 0 ? options->ratio : 2;
 	double least = options->min_ns ? (double)options->min_ns : 1e6;
+	double mean[2] = {compare_mean_ns(c, 0, 0) - slowness->delay_ns[0],
+			  compare_mean_ns(c, 0, 1) - slowness->delay_ns[1]};
 	uint32_t inner, place;
 	uint32_t good = c->group[0].sessions, bad = c->group[1].sessions;
 	const char *waits_in;
 
+	/* What a busy machine may have done is no better explanation than another call. */
+	if (c->all.count)
+		least = max_of(least, slowness->noise_ns);
+
 	/* With few sessions nothing is significant; with more, it must not be chance, unless all took far longer. */
 	if (min_of(good, bad) > 3 && compare_rank_chance(sure, good, bad) > TIME_CHANCE && slowness->least < factor)
 		return false;
-	if (sure < SURE || compare_excess_ns(c, 0) < least ||
-	    compare_mean_ns(c, 0, 1) < factor * compare_mean_ns(c, 0, 0))
+	if (sure < SURE || mean[1] - mean[0] < least || mean[1] < factor * mean[0])
 		return false;
 	inner = follow_time(c, 0);
 	if (!inner)
@@ -411,16 +436,18 @@ static uint32_t requesting_place(const struct comparison *c, uint32_t place)
 }
 
 /* A function with more self time. */
-static void add_slower(struct comparison *c, uint32_t place, const struct divergence *figures)
+static void add_slower(struct comparison *c, const struct compare_slower *slower)
 {
 	struct divergence *d;
 
-	(void)compare_add(c, DIVERGENCE_SLOWER, requesting_place(c, place), figures->confidence);
+	(void)compare_add(c, DIVERGENCE_SLOWER, requesting_place(c, slower->place), slower->sure);
 	d = &c->all.items[c->all.count - 1];
-	d->waits_in = compare_function(c, place)->name;
-	d->good_call_ns = figures->good_call_ns;
-	d->bad_call_ns = figures->bad_call_ns;
+	d->waits_in = compare_function(c, slower->place)->name;
+	d->good_call_ns = slower->good_call_ns;
+	d->bad_call_ns = slower->bad_call_ns;
 	d->ratio = d->good_call_ns ? (double)d->bad_call_ns / (double)d->good_call_ns : NAN;
+	d->ratio_low = slower->ratio.low;
+	d->ratio_high = slower->ratio.high;
 }
 
 /* An extra call says more than self time; a more frequent one only if it costs more. */
@@ -439,10 +466,7 @@ static bool find_slower_function(struct comparison *c, struct compare_subject *s
 		found = compare_self(c, subject, options, ret_common);
 	if (!found.place)
 		return false;
-	add_slower(c, found.place,
-		   &(struct divergence){.good_call_ns = found.good_call_ns,
-					.bad_call_ns = found.bad_call_ns,
-					.confidence = found.sure});
+	add_slower(c, &found);
 	if (costs_more(&found, &c->all.items[0]))
 		compare_put_first(c, c->all.count - 1);
 	return true;
@@ -565,9 +589,9 @@ static void to_ns(struct comparison *c)
  * Sessions of one trace ran side by side, so longer ones have a cause. Between two traces the machine may have changed:
  * there self time comes first, and whole sessions only if they are slower by more than that.
  */
-static void find_times(struct comparison *c, struct compare_subject *subject, const struct compare_options *options,
-		       const struct slowness *slowness)
+static void find_times(struct comparison *c, struct compare_subject *subject, const struct compare_options *options)
 {
+	struct slowness net = slowness_of(subject, false), whole, *slowness = &net;
 	struct compare_options beyond = *options;
 	double common = 1;
 
@@ -579,21 +603,25 @@ static void find_times(struct comparison *c, struct compare_subject *subject, co
 		/* Skip the expensive search when there is already a result. */
 		if (!c->all.count)
 			find_calls(c, subject);
-		(void)find_slower_function(c, subject, options, &common);
+		if (find_slower_function(c, subject, options, &common) || c->all.count)
+			return;
+		/* For lack of anything else: where they had no CPU. */
+		whole = slowness_of(subject, true);
+		if (find_time(c, options, &whole))
+			find_more_time(c, whole.sure);
 		return;
 	}
 	find_calls(c, subject);
 	if (find_slower_function(c, subject, options, &common))
 		return;
 	beyond.ratio = (options->ratio > 0 ? options->ratio : 2) * common;
-	if (slowness->sure >= TRACES_SURE && slowness->medians >= beyond.ratio && find_time(c, &beyond, slowness))
+	if (slowness->sure >= TRACES_SURE && slowness->medians >= beyond.ratio &&
+	    slowness->interval.low >= TRACES_LEAST * common && find_time(c, &beyond, slowness))
 		find_more_time(c, slowness->sure);
 }
 
 static void finish(struct comparison *c, struct compare_subject *subject, const struct compare_options *options)
 {
-	struct slowness slowness = slowness_of(subject);
-
 	profile_sum(c->profile, &c->sums);
 	to_ns(c);
 	if (c->group[0].sessions && c->group[1].sessions) {
@@ -601,7 +629,7 @@ static void finish(struct comparison *c, struct compare_subject *subject, const 
 		if (options->outlier && options->outlier->path.count)
 			put_outlier_first(c, options->outlier);
 		else
-			find_times(c, subject, options, &slowness);
+			find_times(c, subject, options);
 	}
 	compare_cells_done(subject);
 	if (options->outlier && options->outlier->how)

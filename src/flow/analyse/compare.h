@@ -14,6 +14,10 @@ struct divergence_frame {
 	const char *function;
 };
 
+struct compare_interval {
+	double low, high; /* 0: not known */
+};
+
 struct divergence {
 	const char *function;
 	const char *module;
@@ -23,6 +27,7 @@ struct divergence {
 	struct list path;         /* struct divergence_frame, outermost first, the function last */
 	uint8_t kind;             /* enum divergence_kind */
 	double ratio;             /* of the times; NaN: the good ones take none */
+	double ratio_low, ratio_high; /* its 99 % confidence interval, from resampled sessions; 0: not known */
 	double good, bad;         /* slower: mean nanoseconds per session; otherwise sessions with the call */
 	uint64_t good_ns, bad_ns; /* mean per session at this place and below, waiting included */
 	uint32_t good_sessions, bad_sessions; /* with the call */
@@ -137,6 +142,7 @@ struct compare_slower {
 	uint32_t place;
 	double excess;                      /* nanoseconds per bad session */
 	uint64_t good_call_ns, bad_call_ns; /* lower quartiles of the sessions' mean self time per call */
+	struct compare_interval ratio;      /* of the two */
 	double sure;
 };
 
@@ -190,6 +196,11 @@ uint64_t compare_median(uint64_t *values, size_t count);
 double compare_superiority(uint64_t *a, size_t a_count, uint64_t *b, size_t b_count);
 /* Probability of such a superiority under the null hypothesis (Mann-Whitney, normal approximation). */
 double compare_rank_chance(double superiority, size_t a_count, size_t b_count);
+/*
+ * 99 % confidence interval of a quantile of bad over that of good values, from resampled sessions. Both are sorted.
+ */
+struct compare_interval compare_ratio_interval(const uint64_t *good, size_t good_count, const uint64_t *bad,
+					       size_t bad_count, double quantile);
 /* Probability that the k largest of heavy-tailed values are separated from the rest by that factor, for the best k. */
 double compare_gap_chance(double gap, double k, double tail);
 /* Probability of at least count events when `expected` are expected (Poisson). */

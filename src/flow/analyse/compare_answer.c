@@ -11,8 +11,12 @@ static void add_shares(struct buf *out, const struct comparison *c, const struct
 
 static void add_ratio_and_shares(struct buf *out, const struct comparison *c, const struct divergence *d)
 {
-	if (!isnan(d->ratio))
-		buf_add_format(out, " (%.*f times as long)", d->ratio < 10 ? 1 : 0, d->ratio);
+	if (!isnan(d->ratio)) {
+		buf_add_format(out, " (%.*f times as long", d->ratio < 10 ? 1 : 0, d->ratio);
+		if (d->ratio_low > 0)
+			buf_add_format(out, "; 99 %% confidence interval %.1f to %.1f", d->ratio_low, d->ratio_high);
+		buf_add_text(out, ")");
+	}
 	buf_add_text(out, "; seen in ");
 	add_shares(out, c, d);
 }

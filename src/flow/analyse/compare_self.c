@@ -26,11 +26,8 @@
 /* False alarm rate over all slower places, and minimum probability that a bad session is slower. */
 #define SELF_CHANCE 0.001
 #define SELF_SURE   0.75
-/* Resamples of the sessions, for the 99 % confidence interval of the ratio of the quartiles. */
-#define QUARTILE  0.25
-#define RESAMPLES 400
-#define RANKS_MAX 4096
-#define UNSURE    0.005
+/* What is compared of the sessions. */
+#define QUARTILE 0.25
 
 typedef SPILL(uint64_t) values;
 
@@ -55,48 +52,6 @@ static double quartile(const values *v)
 	return (double)v->items[(size_t)((double)v->count * QUARTILE)] / 1000;
 }
 
-/* The quartile of as many values, drawn with replacement: that of the sorted values at a drawn rank. */
-static double resampled(const values *v, uint64_t *state, uint32_t *ranks)
-{
-	size_t n = min_of(v->count, (size_t)RANKS_MAX), wanted = (size_t)((double)n * QUARTILE), below = 0;
-
-	memset(ranks, 0, v->count * sizeof(*ranks));
-	for (size_t i = 0; i < n; i++) {
-		*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-		ranks[(*state >> 33) % v->count]++;
-	}
-	for (size_t i = 0; i < v->count; i++) {
-		below += ranks[i];
-		if (below > wanted)
-			return (double)v->items[i] / 1000;
-	}
-	return (double)v->items[v->count - 1] / 1000;
-}
-
-static int by_ratio(const void *a, const void *b)
-{
-	const double *one = a, *other = b;
-
-	return *one < *other ? -1 : *one > *other;
-}
-
-/* Lower end of the confidence interval of bad over good. The values are sorted. */
-static double least_ratio(const struct self_times *t)
-{
-	size_t most = max_of(t->of[0].count, t->of[1].count);
-	_cleanup_free_ uint32_t *ranks = xzalloc((most + 1) * sizeof(*ranks));
-	double ratios[RESAMPLES];
-	uint64_t state = 1;
-
-	for (unsigned i = 0; i < RESAMPLES; i++) {
-		double good = resampled(&t->of[0], &state, ranks);
-
-		ratios[i] = resampled(&t->of[1], &state, ranks) / max_of(good, 1e-3);
-	}
-	qsort(ratios, RESAMPLES, sizeof(*ratios), by_ratio);
-	return ratios[(size_t)(UNSURE * RESAMPLES)];
-}
-
 /* Mean call of each session at the place, of one trace. */
 static void take_values(struct self_times *t, unsigned trace, uint32_t place, uint64_t *calls)
 {
@@ -112,7 +67,7 @@ static void take_values(struct self_times *t, unsigned trace, uint32_t place, ui
 		spill_trim_at(i);
 		if (group > 1 || !cell->calls)
 			continue;
-		spill_push(&t->of[group], (uint64_t)((double)cell->ticks[PROFILE_OWN] /
+		spill_push(&t->of[group], (uint64_t)((double)profile_cell_own(cell) /
 						     (double)max_of(cell->calls, (uint64_t)1) * ns * 1000));
 		*calls += group == 1 ? cell->calls : 0;
 	}
@@ -189,9 +144,13 @@ static void count_slower(struct self_times *t, uint32_t place, const struct self
 static void choose(struct self_times *t, uint32_t place, const struct self_place *p, void *context)
 {
 	struct compare_slower *best = context;
+	struct compare_interval ratio;
 	double scaled;
 
-	if (!is_slower(t, p) || p->excess <= best->excess || least_ratio(t) < SLOWER_SURE * t->common)
+	if (!is_slower(t, p) || p->excess <= best->excess)
+		return;
+	ratio = compare_ratio_interval(t->of[0].items, t->of[0].count, t->of[1].items, t->of[1].count, QUARTILE);
+	if (ratio.low < SLOWER_SURE * t->common)
 		return;
 	for (size_t i = 0; i < t->of[0].count; i++)
 		t->of[0].items[i] = (uint64_t)((double)t->of[0].items[i] * t->common);
@@ -204,6 +163,7 @@ static void choose(struct self_times *t, uint32_t place, const struct self_place
 		.excess = p->excess,
 		.good_call_ns = (uint64_t)p->good,
 		.bad_call_ns = (uint64_t)p->bad,
+		.ratio = ratio,
 		.sure = scaled,
 	};
 }

@@ -84,3 +84,53 @@ double compare_chance(uint32_t bad_with, uint32_t bad, uint32_t good_with, uint3
 		chance += exp(log_choose(bad, k) + log_choose(good, with - k) - log_choose(all, with));
 	return min_of(chance, 1.0);
 }
+
+/* Resamples of the sessions, at most so many of each group, and what the interval leaves out on each side. */
+#define RESAMPLES 400
+#define DRAWS_MAX 4096
+#define UNSURE    0.005
+
+/* The quantile of as many values, drawn with replacement: that of the sorted values at a drawn rank. */
+static double resampled(const uint64_t *values, size_t count, double quantile, uint64_t *state, uint32_t *ranks)
+{
+	size_t n = min_of(count, (size_t)DRAWS_MAX), wanted = (size_t)((double)n * quantile), below = 0;
+
+	memset(ranks, 0, n * sizeof(*ranks));
+	for (size_t i = 0; i < n; i++) {
+		*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		ranks[(*state >> 33) % n]++;
+	}
+	for (size_t i = 0; i < n; i++) {
+		below += ranks[i];
+		/* Of more values than are drawn, evenly spaced ones. */
+		if (below > wanted)
+			return (double)values[i * count / n];
+	}
+	return (double)values[count - 1];
+}
+
+static int by_ratio(const void *a, const void *b)
+{
+	const double *one = a, *other = b;
+
+	return *one < *other ? -1 : *one > *other;
+}
+
+struct compare_interval compare_ratio_interval(const uint64_t *good, size_t good_count, const uint64_t *bad,
+					       size_t bad_count, double quantile)
+{
+	size_t skipped = (size_t)(UNSURE * RESAMPLES);
+	_cleanup_free_ uint32_t *ranks = xzalloc(DRAWS_MAX * sizeof(*ranks));
+	double ratios[RESAMPLES];
+	uint64_t state = 1;
+
+	if (!good_count || !bad_count)
+		return (struct compare_interval){};
+	for (unsigned i = 0; i < RESAMPLES; i++) {
+		double usual = resampled(good, good_count, quantile, &state, ranks);
+
+		ratios[i] = resampled(bad, bad_count, quantile, &state, ranks) / max_of(usual, 1.0);
+	}
+	qsort(ratios, RESAMPLES, sizeof(*ratios), by_ratio);
+	return (struct compare_interval){ratios[skipped], ratios[RESAMPLES - 1 - skipped]};
+}

@@ -137,12 +137,26 @@ static void describe_mark(const struct outliers *o, const struct outlier_mark *m
 			       mark->kind == DIVERGENCE_EXTRA ? "call" : "do not call", name);
 }
 
+/* What the trace does not have, and a comparison would use. */
+static void add_limits(const struct outliers *o, struct buf *out)
+{
+	const char *source = flow_trace_property(o->s->trace, "source");
+	bool is_probed = source && strcmp(source, "uprobes") == 0;
+
+	if (o->cells->delays.is_known && !is_probed)
+		return;
+	buf_add_format(out, " (%s%s%s)", is_probed ? "probed functions only" : "",
+		       is_probed && !o->cells->delays.is_known ? ", " : "",
+		       o->cells->delays.is_known ? "" : "scheduling delays not recorded");
+}
+
 static void describe(const struct outliers *o, const struct outlier_mark *mark, struct compare_outlier *ret_outlier)
 {
 	_cleanup_buf_ struct buf how = BUF_INIT(4096);
 	uint32_t depth = o->profile->places.items[mark->place].depth, at = mark->place;
 
 	describe_mark(o, mark, &how);
+	add_limits(o, &how);
 	*ret_outlier = (struct compare_outlier){
 		.how = xstrdup(buf_text(&how)),
 		.kind = mark->kind,
@@ -185,7 +199,9 @@ static void describe_none(const struct outliers *o, const struct outlier_mark *c
 	if (o->all < SESSIONS_LEAST) {
 		buf_add_format(&text, "; at least %u are needed", SESSIONS_LEAST);
 	} else {
-		buf_add_format(&text, " at %u places; in two of them ", o->looked_at);
+		buf_add_format(&text, " at %u places", o->looked_at);
+		add_limits(o, &text);
+		buf_add_text(&text, "; in two of them ");
 		format_add_duration(&text, (int64_t)o->seen_own_ns);
 		buf_add_text(&text, " of the program's own time or ");
 		format_add_duration(&text, (int64_t)o->seen_client_ns);

@@ -10,7 +10,7 @@
  */
 #include "flow/analyse/outlier.h"
 
-#include "flow/analyse/outlier_noise.h"
+#include "flow/analyse/delay_noise.h"
 
 /* Smallest excess that is reported, and that counts in the comparison with the next one. */
 #define OWN_NS    1e6
@@ -27,7 +27,7 @@
 #define TAIL_LEAST   10
 #define TAIL_SAMPLES 30
 #define TAIL_REDUCED 0.75
-#define TAIL_MOST    2.5
+#define TAIL_MOST    1.25
 /* An excess of this share of the smallest one counts as the same, elsewhere. */
 #define AS_LARGE 0.5
 /* A program is interrupted more often where it begins to work, or enters the kernel, than its time there suggests. */
@@ -35,12 +35,11 @@
 #define LEAST_SPENT 0.05
 /* Most of the time that a byte may cost, to be copied a few times: small sessions have other costs. */
 #define BYTE_NS 5.0
-/* The wait for a CPU that others may also have, as a quantile over the sessions. */
-#define DELAY_QUANTILE 0.9
-/* Own time that is less than this share of a CPU delay is not told from one. */
-#define DELAY_SHARE 0.5
-/* So many sessions show how long another process takes. */
-#define NOISE_SHOWN 12
+/* Sessions whose wait for another process is compared with scheduling delays, and the likelihood of these at most. */
+#define NOISE_SAMPLES 30
+#define NOISE_MOST    0.25
+/* Smallest excess of waiting for another process, if no others wait for it. */
+#define ALONE_NS 1e7
 /* Sessions that begin a thread are special if they are at most this share, and at least half of them take longer. */
 #define BEGINS_SHARE 0.2
 /* Smallest excess of a member, as a share of the mean of the set. */
@@ -61,23 +60,33 @@ struct loss {
 	uint32_t place, slot;
 };
 
+/* Whose time it is: each is corrected for its own places only, which are few where others are waited for. */
+enum family { FAMILY_OWN, FAMILY_OTHERS, FAMILY_CLIENT, FAMILIES };
+
 struct time_search {
 	struct outliers *o;
 	const bool *counts; /* by place: its time is a session's */
 	double *values;     /* by slot, of the current place: nanoseconds */
-	double *allowance;  /* by slot: what requests, bytes and the scheduler explain */
+	double *allowance;  /* by slot: what requests and bytes explain */
 	struct sample *samples;
 	size_t count;
 	double *spent; /* by place: nanoseconds of all sessions */
 	double all_spent;
 	double tail;
-	double tests[2];            /* places where sessions differ: in own time, in client's */
-	double delay_ns;            /* scheduling delay that few sessions exceed */
-	struct outlier_noise noise; /* of all threads, also when nobody was served */
-	double median;              /* of the current place */
+	double tests[FAMILIES];     /* places where sessions differ */
+	struct delay_noise noise; /* of all threads, also when nobody was served */
+	/* Of the current place. */
+	double median;
+	enum family family;
+	double others; /* sessions that wait for another process there */
 	VEC(struct loss) losses;
 	double *room;
 };
+
+static enum family family_of(const struct time_search *t, uint32_t place, enum profile_time time)
+{
+	return time != PROFILE_OWN ? FAMILY_CLIENT : t->o->cells->is_upstream[place] ? FAMILY_OTHERS : FAMILY_OWN;
+}
 
 static double floor_of(enum profile_time time)
 {
@@ -85,12 +94,12 @@ static double floor_of(enum profile_time time)
 }
 
 /*
- * The same for a set of sessions. Scheduling delays are sampled: own time shorter than the usual delay may be an
- * unrecorded one.
+ * The same for a set of sessions. A busy machine holds a thread up in other ways than by a delay, for about as long: it
+ * waits for a page, or for a lock whose holder has no CPU.
  */
 static double least_of(const struct time_search *t, enum profile_time time)
 {
-	return time == PROFILE_OWN ? max_of(OWN_NS, DELAY_SHARE * t->delay_ns) : CLIENT_NS;
+	return time == PROFILE_OWN ? max_of(OWN_NS, t->noise.large_ns) : CLIENT_NS;
 }
 
 static int by_value(const void *a, const void *b)
@@ -149,6 +158,18 @@ static bool *places_that_count(const struct outliers *o)
 	return counts;
 }
 
+/* A wrapped correction of a call that was cut: nothing. */
+static double sane(double ns)
+{
+	return ns < 1e18 ? ns : 0;
+}
+
+static double ns_of(const struct time_search *t, const struct profile_cell *cell, enum profile_time time)
+{
+	return sane((double)flow_span_ns(t->o->s->trace,
+					 time == PROFILE_OWN ? profile_cell_own(cell) : cell->ticks[time]));
+}
+
 static void add_values(struct time_search *t, uint32_t place, enum profile_time time)
 {
 	size_t count;
@@ -156,7 +177,7 @@ static void add_values(struct time_search *t, uint32_t place, enum profile_time 
 
 	/* Waiting for the client counts wherever it is. */
 	for (size_t i = 0; i < count && (t->counts[place] || time != PROFILE_OWN); i++)
-		t->values[cell[i].slot] += (double)flow_span_ns(t->o->s->trace, cell[i].ticks[time]);
+		t->values[cell[i].slot] += ns_of(t, &cell[i], time);
 }
 
 /* Time at the place and, unless only its self time is wanted, below; place 0: of the session. */
@@ -191,12 +212,6 @@ static bool is_worth_it(const struct time_search *t, enum profile_time time)
 	return count >= 2;
 }
 
-/* A wrapped correction of a call that was cut: nothing. */
-static double sane(double ns)
-{
-	return ns < 1e18 ? ns : 0;
-}
-
 static void sort_samples(struct time_search *t, enum profile_time time, bool without_begins)
 {
 	const struct outliers *o = t->o;
@@ -204,7 +219,7 @@ static void sort_samples(struct time_search *t, enum profile_time time, bool wit
 	t->median = median_of(t, t->values);
 	t->count = 0;
 	for (uint32_t i = 0; i < o->cells->slots; i++) {
-		double excess = sane(t->values[i]) - t->median - (time == PROFILE_OWN ? t->allowance[i] : 0);
+		double excess = t->values[i] - t->median - (time == PROFILE_OWN ? t->allowance[i] : 0);
 
 		if (o->weight[i] && !(without_begins && outlier_set_has(&o->begins, i)))
 			t->samples[t->count++] = (struct sample){max_of(excess, 0.0), i};
@@ -243,25 +258,57 @@ static double tail_after(const struct time_search *t, size_t count, enum profile
 	return max_of(t->tail, min_of(tail, TAIL_MOST));
 }
 
+/*
+ * By how much sessions that are not of the set lose time more often than the delays of the threads would make them:
+ * then the other process has more reasons to be slow.
+ */
+static double noisier(const struct time_search *t, size_t count)
+{
+	double factor = 1, more = 0;
+
+	for (size_t i = count; i < t->count && i < count + NOISE_SAMPLES; i++) {
+		double excess = t->samples[i].excess;
+
+		if (excess < COUNTS * OWN_NS)
+			break;
+		more += t->o->weight[t->samples[i].slot];
+		factor = max_of(factor,
+				(more - sqrt(more)) / max_of(delay_noise_expected(&t->noise, t->others, excess), 1e-9));
+	}
+	return factor;
+}
+
+/*
+ * The same sessions, by chance, if the other process only waits for a CPU as the threads do. Nobody knows whether it
+ * does: this may not be likely, and together with the gap it must be unlikely (Fisher's method).
+ */
+static double chance_with_noise(const struct time_search *t, double k, size_t count, double gap_chance)
+{
+	double expected = delay_noise_expected(&t->noise, t->others, t->samples[count - 1].excess);
+	double noise = k * (k - 1) * compare_many_chance((uint32_t)k, noisier(t, count) * expected);
+	double both = min_of(gap_chance, 1.0) * noise;
+
+	/* More than half of those that wait for it are the usual case: others do not show how long it may take. */
+	if (noise > NOISE_MOST || (k * 2 > t->others && t->samples[count - 1].excess < ALONE_NS))
+		return 1;
+	return both > 0 ? both * (1 - log(both)) : 0;
+}
+
 /* So many sessions, the last with this excess and the rest with `next` at most, by chance. */
-static double set_chance(const struct time_search *t, enum profile_time time, bool has_noise, double k, size_t count)
+static double set_chance(const struct time_search *t, enum profile_time time, double k, size_t count)
 {
 	double excess = t->samples[count - 1].excess, next = count < t->count ? t->samples[count].excess : 0;
-	double noise = has_noise ? t->delay_ns : 0;
-	double gap = excess / max_of(max_of(next, noise), COUNTS * floor_of(time));
-	double chance = compare_gap_chance(gap, k, tail_after(t, count, time));
+	bool has_noise = t->others > 0 && delay_noise_is_known(&t->noise);
+	double gap = excess / max_of(next, COUNTS * floor_of(time)), chance;
 
 	if (gap < GAP)
 		return 1;
-	/* What the others lost may all be for lack of a CPU: then that is what these are compared with. */
-	if (has_noise)
-		chance = min_of(chance,
-				k * (k - 1) * outlier_noise_chance(&t->noise, (uint32_t)k, t->o->all, excess, next));
-	return chance * t->tests[time != PROFILE_OWN];
+	chance = compare_gap_chance(gap, k, has_noise ? t->tail : tail_after(t, count, time));
+	return (has_noise ? chance_with_noise(t, k, count, chance) : chance) * t->tests[t->family];
 }
 
 /* The k that is least likely by chance. */
-static double gap_chance(const struct time_search *t, enum profile_time time, bool has_noise, size_t *ret_count)
+static double gap_chance(const struct time_search *t, enum profile_time time, size_t *ret_count)
 {
 	const struct outliers *o = t->o;
 	double best = 1, k = 0;
@@ -275,7 +322,7 @@ static double gap_chance(const struct time_search *t, enum profile_time time, bo
 			continue;
 		if (k > OUTLIER_SHARE * o->all)
 			break;
-		chance = set_chance(t, time, has_noise, k, i + 1);
+		chance = set_chance(t, time, k, i + 1);
 		if (chance < best) {
 			best = chance;
 			*ret_count = i + 1;
@@ -330,28 +377,28 @@ static double chance_of_losses(const struct time_search *t, uint32_t place, cons
 		if (loss->place != place && loss->excess >= AS_LARGE * least && !outlier_set_has(few, loss->slot) &&
 		    !o->cells->is_upstream[loss->place])
 			others += o->weight[loss->slot];
-	return others > 0 ? compare_many_chance(few->count, others * here / elsewhere) * t->tests[0] : 0;
+	return others > 0 ? compare_many_chance(few->count, others * here / elsewhere) * t->tests[FAMILY_OWN] : 0;
 }
 
 /*
  * Another process waits for a CPU as long as this one. Where many sessions wait for it, they show how long that is;
  * where few do, the delays of the program's own threads have to.
  */
-static bool is_noisy(const struct outliers *o, uint32_t place)
+static double sessions_with_others(const struct outliers *o, uint32_t place)
 {
-	size_t count, others = 0;
+	size_t count;
 	const struct profile_cell *cell = outlier_cells(o, place, &count);
+	double others = 0;
 
 	for (size_t i = 0; i < count; i++)
-		others += o->weight[cell[i].slot] && cell[i].has_others;
-	return others && others < NOISE_SHOWN;
+		others += cell[i].has_others ? o->weight[cell[i].slot] : 0;
+	return others;
 }
 
 /* --- a place --- */
 
 static bool test_place(struct time_search *t, uint32_t place, enum profile_time time, struct outlier_mark *ret_mark)
 {
-	bool has_noise = time == PROFILE_OWN && is_noisy(t->o, place);
 	struct outlier_set few;
 	double chance, least;
 	size_t count;
@@ -362,14 +409,16 @@ static bool test_place(struct time_search *t, uint32_t place, enum profile_time 
 	take_values(t, place, time, false);
 	if (!is_worth_it(t, time))
 		return false;
+	t->family = family_of(t, place, time);
+	t->others = time == PROFILE_OWN ? sessions_with_others(t->o, place) : 0;
 	sort_samples(t, time, false);
-	chance = gap_chance(t, time, has_noise, &count);
+	chance = gap_chance(t, time, &count);
 	if (!count || chance > CHANCE)
 		return false;
 	few = set_of(t, count);
 	if (time == PROFILE_OWN && begins_take_longer(t->o, &few)) {
 		sort_samples(t, time, true);
-		chance = gap_chance(t, time, has_noise, &count);
+		chance = gap_chance(t, time, &count);
 		if (!count || chance > CHANCE)
 			return false;
 		few = set_of(t, count);
@@ -421,15 +470,6 @@ static void allow(struct time_search *t, const double *own, const double *work, 
 		t->allowance[i] = max_of(t->allowance[i], rate * max_of(work[i] - usual, 0.0));
 }
 
-/* Sorts the values. */
-static double quantile(double *values, size_t count)
-{
-	if (count == 0)
-		return 0;
-	qsort(values, count, sizeof(*values), by_value);
-	return values[(size_t)(DELAY_QUANTILE * (double)count)];
-}
-
 static void know_allowance(struct time_search *t)
 {
 	const struct outliers *o = t->o;
@@ -438,7 +478,7 @@ static void know_allowance(struct time_search *t)
 
 	take_values(t, 0, PROFILE_OWN, false);
 	for (uint32_t i = 0; i < slots; i++) {
-		own[i] = sane(t->values[i]);
+		own[i] = t->values[i];
 		work[i] = o->s->list.items[o->cells->session_of[i]].requests;
 	}
 	allow(t, own, work, INFINITY);
@@ -448,13 +488,7 @@ static void know_allowance(struct time_search *t)
 		work[i] = (double)row->tx_bytes + (double)row->rx_bytes;
 	}
 	allow(t, own, work, BYTE_NS);
-	for (uint32_t i = 0; i < slots; i++) {
-		t->allowance[i] += (double)o->cells->delay_ns[i];
-		t->room[i] = (double)o->cells->delay_ns[i];
-	}
-	/* Also what the threads waited when nobody was served: it shows how busy the machine is. */
-	t->noise = outlier_noise_of(o->cells->delays.items, o->cells->delays.count, t->tail);
-	t->delay_ns = max_of(quantile(t->room, slots), t->noise.large_ns);
+	t->noise = delay_noise_of(o->cells->delays.all.items, o->cells->delays.all.count, t->tail);
 }
 
 /* Time per place, excesses, and the number of places where sessions differ at all. */
@@ -477,17 +511,17 @@ static void know_places(struct time_search *t)
 			if (!is_worth_it(t, time))
 				continue;
 			sort_samples(t, time, false);
-			t->tests[time != PROFILE_OWN] += second_largest(t) >= COUNTS * floor_of(time);
+			t->tests[family_of(t, place, time)] += second_largest(t) >= COUNTS * floor_of(time);
 			if (time != PROFILE_OWN)
 				continue;
 			for (size_t i = 0; i < t->count && t->samples[i].excess >= COUNTS * OWN_NS; i++)
 				vec_push(&t->losses, (struct loss){t->samples[i].excess, place, t->samples[i].slot});
 		}
 	}
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < FAMILIES; i++)
 		t->tests[i] = max_of(t->tests[i], 1.0);
 	for (unsigned time = 0; time < PROFILE_TIMES; time++) {
-		double gap = pow(t->tests[time != PROFILE_OWN] * 2 / CHANCE, 1 / (2 * t->tail)), seen;
+		double gap = pow(t->tests[family_of(t, 0, time)] * 2 / CHANCE, 1 / (2 * t->tail)), seen;
 
 		take_values(t, 0, time, false);
 		sort_samples(t, time, false);
@@ -513,8 +547,7 @@ static double *differences(const struct time_search *t, const struct outlier_mar
 		const struct profile_cell *cell = outlier_cells(o, place, &count);
 
 		for (size_t i = 0; i < count && (t->counts[place] || mark->time != PROFILE_OWN); i++) {
-			double ns = sane((double)flow_span_ns(o->s->trace, cell[i].ticks[mark->time])) *
-				    o->weight[cell[i].slot];
+			double ns = ns_of(t, &cell[i], mark->time) * o->weight[cell[i].slot];
 
 			difference[place] += outlier_set_has(&mark->few, cell[i].slot)
 						     ? ns / max_of(few, 1.0)
@@ -595,7 +628,7 @@ const struct outlier_mark *outlier_find_time(struct outliers *o)
 		.allowance = allowance,
 		.samples = samples,
 		.room = room,
-		.tail = o->cells->has_delays ? TAIL : TAIL_NOISY,
+		.tail = o->cells->delays.is_known ? TAIL : TAIL_NOISY,
 	};
 	const struct outlier_mark *best;
 

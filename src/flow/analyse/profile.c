@@ -5,6 +5,8 @@
 
 /* Sessions among which a thread's delay is shared. */
 #define TOUCHED_MAX 4096
+/* Times that a thread was given a CPU between two looks at its delays, that are counted. */
+#define RUNS_MAX 256u
 
 /* --- one walk over the trace --- */
 
@@ -12,6 +14,8 @@ struct timed_frame {
 	uint32_t place;
 	uint32_t last; /* place of the previous callee; 0: none */
 	uint64_t child_ticks;
+	uint64_t seen_ticks;  /* self time up to the last look at the thread's delays, */
+	uint64_t delay_ticks; /* and what of it was delay */
 };
 
 /* A call whose session is still unknown; calls 0: only a correction of the self time, modulo 2^64. */
@@ -19,6 +23,7 @@ struct held_call {
 	uint32_t place;
 	uint32_t calls;
 	uint64_t ticks, self_ticks;
+	uint64_t seen_ticks, delay_ticks; /* as in timed_frame */
 };
 
 /* Per-call figures of a place and group, separate from the rest: those of one session fit into the cache. */
@@ -54,9 +59,15 @@ struct profiler {
 	SPILL(struct session_state) states; /* by number in demux.sessions */
 	/* Of sessions served by several threads, which are read one by one: their order is known only at the end. */
 	SPILL(struct turn_segment) shared;
-	uint64_t idle_ticks;         /* waits of the thread outside all sessions */
+	uint64_t ready_ticks, idle_ticks, polled_ticks; /* of the thread, as in turn_segment */
 	bool is_client_op;           /* the last operation was on a client's socket */
+	struct profile_delays *delays; /* NULL: not examined */
+	VEC(uint32_t) window;          /* cells with own time since the last look at the thread's delays */
+	bool is_idle_op;               /* the last operation is the one of idle_ticks */
 	uint64_t held_delay_ns;      /* of the open segment, whose session is still unknown */
+	/* The last operation, if it counts as waiting for the client: some of it may have been for a CPU. */
+	struct turn_wait last_wait;
+	uint32_t last_index;
 	uint64_t delay_ticks;        /* when the thread's delay was last known, */
 	uint64_t delay_client_ticks; /* and client_ticks then */
 	/* Sessions that the thread worked for since then. */
@@ -116,6 +127,12 @@ static void count_in_cell(struct profiler *p, const struct held_call *call)
 	cell = cell_at(p, call->place, cells->slot_of.items[p->index]);
 	cell->calls += call->calls;
 	cell->ticks[PROFILE_OWN] += call->self_ticks;
+	cell->delay_ticks += call->delay_ticks;
+	if (!p->delays->is_known)
+		return;
+	if (!cell->window_ticks)
+		vec_push(&p->window, (uint32_t)(cell - cells->list.items));
+	cell->window_ticks += call->self_ticks - min_of(call->self_ticks, call->seen_ticks);
 }
 
 /* How early in a session the call is made: the calls of its segment that ended before. */
@@ -173,7 +190,7 @@ static void count_wait(struct profiler *p, uint32_t index, const struct turn_wai
 	f = &p->profile->places.items[wait->place].group[group];
 	f->wait_ticks += wait->ticks * p->weight;
 	f->pause_ticks += wait->is_pause ? wait->ticks * p->weight : 0;
-	f->waits += p->weight;
+	f->waits += (int64_t)wait->ticks > 0 ? p->weight : 0;
 }
 
 /* The session goes on with a further segment. */
@@ -205,8 +222,8 @@ static void settle(struct profiler *p, const struct walk *walk)
 	p->index = index;
 	p->bit = p->with_seen && index != DEMUX_NONE ? p->bit_of.items[index] : DEMUX_NONE;
 	p->group = group_of_session(p, walk->session);
-	if (p->held_delay_ns && index != DEMUX_NONE && p->cells->slot_of.items[index] != DEMUX_NONE)
-		p->cells->delay_ns[p->cells->slot_of.items[index]] += p->held_delay_ns;
+	if (p->held_delay_ns && index != DEMUX_NONE)
+		p->delays->of.items[index] += p->held_delay_ns;
 	p->held_delay_ns = 0;
 	for (size_t i = 0; i < p->held.count; i++)
 		count(p, p->group, &p->held.items[i]);
@@ -348,7 +365,9 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 		uint64_t took = ticks - walk->frames.items[walk->root].ticks;
 
 		segment->index = index;
-		segment->start_idle_ticks = segment->end_idle_ticks = p->idle_ticks;
+		segment->ready_ticks = p->ready_ticks;
+		segment->idle_ticks = p->idle_ticks;
+		segment->polled_ticks = p->polled_ticks;
 		segment->thread = (uint32_t)walk->thread;
 		segment->start_ticks = walk->frames.items[walk->root].ticks;
 		segment->end_ticks = ticks;
@@ -372,7 +391,7 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 		memmove(p->touched.items, p->touched.items + p->touched.count,
 			p->touched.count * sizeof(*p->touched.items));
 	}
-	if (p->cells)
+	if (p->delays && p->delays->is_known)
 		vec_push(&p->touched, (struct touched){index, segment_ticks(p, walk, ticks)});
 	p->client_ticks = p->segment_calls = p->held_delay_ns = p->delay_client_ticks = 0;
 	p->is_known = false;
@@ -384,7 +403,8 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	struct profiler *p = context;
 	struct timed_frame frame = p->frames.items[p->frames.count - 1];
 	uint64_t took = ticks - walk->frames.items[walk->frames.count - 1].ticks;
-	struct held_call call = {frame.place, 1, took, took - min_of(took, frame.child_ticks)};
+	struct held_call call = {frame.place,     1,                took, took - min_of(took, frame.child_ticks),
+				 frame.seen_ticks, frame.delay_ticks};
 
 	p->now = ticks;
 	if (walk->root == SIZE_MAX)
@@ -435,6 +455,13 @@ static bool is_own_client(const struct profiler *p, const struct walk *walk, con
 	       (p->s->demux->sessions.items[walk->op_session].socket == index || p->s->demux->by > DEMUX_REQUEST);
 }
 
+static void count_client_wait(struct profiler *p, uint32_t index, const struct turn_wait *wait)
+{
+	count_wait(p, index, wait);
+	p->last_wait = *wait;
+	p->last_index = index;
+}
+
 /* In the open segment, which works for this session. */
 static void see_in_segment(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
 {
@@ -451,7 +478,7 @@ static void see_in_segment(struct profiler *p, const struct walk *walk, const st
 		if (!p->is_known)
 			settle(p, walk);
 		if (counts && p->index != DEMUX_NONE)
-			count_wait(p, p->index, &wait);
+			count_client_wait(p, p->index, &wait);
 	}
 	p->pending = (struct turn_wait){};
 }
@@ -462,8 +489,9 @@ static void see_outside(struct profiler *p, const struct walk *walk, const struc
 	uint32_t index = flow_sessions_find(p->s, walk->op_session), place = place_now(p);
 	struct turn_segment segment = {
 		.index = index,
-		.start_idle_ticks = p->idle_ticks,
-		.end_idle_ticks = p->idle_ticks,
+		.ready_ticks = p->ready_ticks,
+		.idle_ticks = p->idle_ticks,
+		.polled_ticks = p->polled_ticks,
 		.thread = (uint32_t)walk->thread,
 		.start_ticks = op->start_ticks,
 		.end_ticks = op->end_ticks,
@@ -476,7 +504,7 @@ static void see_outside(struct profiler *p, const struct walk *walk, const struc
 	if (!is_own_client(p, walk, op))
 		turn_other(&segment, op, place);
 	else if (turn_client(&segment, op, place, &(struct turn_wait){}, &wait))
-		count_wait(p, index, &wait);
+		count_client_wait(p, index, &wait);
 	if (segment.first == TURN_NONE && !segment.place)
 		return;
 	/* Its own time was counted, or is the wait before. */
@@ -521,10 +549,15 @@ static void note_operation(struct profiler *p, const struct walk *walk, const st
 static void examine(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
 {
 	p->is_client_op = walk->op_session != DEMUX_NONE && is_own_client(p, walk, op);
+	p->last_wait = (struct turn_wait){};
 	if (p->cells)
 		note_operation(p, walk, op);
-	if (op->op == FLOW_OP_WAIT && (walk->root == SIZE_MAX || walk->session == DEMUX_NONE))
-		p->idle_ticks += op->end_ticks - op->start_ticks;
+	p->is_idle_op = op->op == FLOW_OP_WAIT && (walk->root == SIZE_MAX || walk->session == DEMUX_NONE);
+	if (p->is_idle_op) {
+		p->polled_ticks = p->ready_ticks;
+		p->ready_ticks = op->end_ticks;
+		p->idle_ticks = op->end_ticks - op->start_ticks;
+	}
 	if (walk->root == SIZE_MAX) {
 		if (walk->op_session != DEMUX_NONE && op->op != FLOW_OP_ACCEPT)
 			see_outside(p, walk, op);
@@ -554,11 +587,56 @@ static void operation(void *context, const struct walk *walk, const struct flow_
 /* At most what it lasted. */
 static void delay_session(struct profiler *p, uint32_t index, uint64_t ticks, double share)
 {
-	uint32_t slot = index == DEMUX_NONE ? DEMUX_NONE : p->cells->slot_of.items[index];
-	double ns = (double)flow_span_ns(p->s->trace, ticks);
+	if (index != DEMUX_NONE)
+		p->delays->of.items[index] +=
+			(uint64_t)((double)flow_span_ns(p->s->trace, ticks) * min_of(share, 1.0));
+}
 
-	if (slot != DEMUX_NONE)
-		p->cells->delay_ns[slot] += (uint64_t)(ns * min_of(share, 1.0));
+/* The operation took longer for lack of a CPU, and not because of the client or of what it waited for. */
+static void shorten_wait(struct profiler *p, uint64_t delay_ns)
+{
+	double ticks = (double)delay_ns / max_of((double)p->s->trace->ns_per_tick, 1.0) * (double)(UINT64_C(1) << 48);
+
+	if (p->is_idle_op)
+		p->idle_ticks -= (uint64_t)min_of(ticks, (double)p->idle_ticks);
+	if (!p->last_wait.ticks)
+		return;
+	p->last_wait.ticks = -(uint64_t)min_of(ticks, (double)p->last_wait.ticks);
+	count_wait(p, p->last_index, &p->last_wait);
+	p->last_wait = (struct turn_wait){};
+}
+
+/* That share of the own time since the last look was delay: at each place, also in calls that have not returned. */
+static void delay_places(struct profiler *p, const struct walk *walk, uint64_t now, double share)
+{
+	vec_each(&p->window, at) {
+		struct profile_cell *cell = &p->cells->list.items[*at];
+
+		/* A correction may have made it negative. */
+		if ((int64_t)cell->window_ticks > 0)
+			cell->delay_ticks += (uint64_t)((double)cell->window_ticks * share);
+		cell->window_ticks = 0;
+	}
+	p->window.count = 0;
+	vec_each(&p->held, call) {
+		uint64_t own = call->self_ticks - min_of(call->self_ticks, call->seen_ticks);
+
+		if ((int64_t)own <= 0)
+			continue;
+		call->delay_ticks += (uint64_t)((double)own * share);
+		call->seen_ticks += own;
+	}
+	for (size_t i = walk->root == SIZE_MAX ? p->frames.count : walk->root; i < p->frames.count; i++) {
+		struct timed_frame *frame = &p->frames.items[i];
+		uint64_t end = i + 1 < p->frames.count ? walk->frames.items[i + 1].ticks : now;
+		uint64_t took = end - min_of(end, walk->frames.items[i].ticks);
+		uint64_t own = took - min_of(took, frame->child_ticks);
+
+		if (own <= frame->seen_ticks)
+			continue;
+		frame->delay_ticks += (uint64_t)((double)(own - frame->seen_ticks) * share);
+		frame->seen_ticks = own;
+	}
 }
 
 /*
@@ -572,12 +650,12 @@ static void delay(void *context, const struct walk *walk, const struct flow_even
 	uint64_t open, all;
 	double share;
 
-	if (!p->cells)
+	if (!p->delays)
 		return;
-	p->cells->has_delays = true;
+	p->delays->is_known = true;
 	/* The first of a thread is that of its beginning. */
-	if (p->delay_ticks)
-		vec_push(&p->cells->delays, (double)event->value);
+	for (uint32_t i = 0; p->delay_ticks && i < min_of(flow_event_runs(event), RUNS_MAX); i++)
+		spill_push(&p->delays->all, (double)event->value / flow_event_runs(event));
 	open = is_inside ? segment_ticks(p, walk, event->ticks) : 0;
 	all = open;
 	vec_each(&p->touched, t)
@@ -585,12 +663,18 @@ static void delay(void *context, const struct walk *walk, const struct flow_even
 	share = (double)event->value / max_of((double)flow_span_ns(p->s->trace, all), 1.0);
 	/* While it waited for its client, or for the next one, no session lost anything. */
 	if (event->arg != FLOW_DELAY_OPERATION || (!p->is_client_op && is_inside)) {
+		if (p->cells)
+			delay_places(p, walk, event->ticks, min_of(share, 1.0));
 		vec_each(&p->touched, t)
 			delay_session(p, t->index, t->ticks, share);
 		if (open && p->is_known)
 			delay_session(p, p->index, open, share);
 		else if (open)
 			p->held_delay_ns += (uint64_t)((double)flow_span_ns(p->s->trace, open) * min_of(share, 1.0));
+	} else {
+		if (p->cells)
+			delay_places(p, walk, event->ticks, 0);
+		shorten_wait(p, event->value);
 	}
 	p->touched.count = 0;
 	p->delay_ticks = event->ticks;
@@ -690,8 +774,8 @@ static void walk_all(struct profiler *p)
 		const struct digest_row *summary = p->s->trace->threads[i].summary;
 
 		p->weight = summary ? summary->count : 1;
-		p->touched.count = 0;
-		p->delay_ticks = p->delay_client_ticks = p->idle_ticks = 0;
+		p->touched.count = p->window.count = 0;
+		p->delay_ticks = p->delay_client_ticks = p->ready_ticks = p->idle_ticks = p->polled_ticks = 0;
 		walk_thread(&walk, &visitor, p, i);
 	}
 }
@@ -703,6 +787,7 @@ static void profiler_done(struct profiler *p)
 	spill_done(&p->states);
 	spill_done(&p->shared);
 	vec_done(&p->touched);
+	vec_done(&p->window);
 	for (unsigned i = 0; i < 2; i++)
 		free(p->guesses[i]);
 	for (unsigned i = 0; i < PROFILE_GROUPS; i++)
@@ -730,8 +815,11 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 	profile_init(profile);
 	if (with_seen)
 		give_bits(&p);
-	if (examines)
+	if (examines) {
 		spill_fill(&profile->spent, sessions->list.count + 1);
+		spill_fill(&profile->delays.of, sessions->list.count + 1);
+		p.delays = &profile->delays;
+	}
 	walk_all(&p);
 	merge_hot(&p);
 	count_shared_waits(&p);
@@ -749,6 +837,7 @@ void profile_cells_fill(struct profile_cells *cells, struct profile *profile, co
 		.bit = DEMUX_NONE,
 		.index = DEMUX_NONE,
 		.cells = cells,
+		.delays = &cells->delays,
 		.examines = true,
 		.fn_of = view->fn_of,
 		.since_ns = view->since_ns,

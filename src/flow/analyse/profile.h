@@ -35,6 +35,13 @@ struct profile_place {
 	struct profile_figures group[PROFILE_GROUPS];
 };
 
+/* Scheduling delays of the threads: time in which a session was not served for lack of a CPU. */
+struct profile_delays {
+	SPILL(uint64_t) of; /* by session index: nanoseconds */
+	SPILL(double) all;  /* per time that a thread was given a CPU, nanoseconds, also those of no session */
+	bool is_known;      /* the trace has them */
+};
+
 struct profile {
 	const struct flow_trace *trace;
 	VEC(struct profile_place) places; /* [0] is the root of all stacks */
@@ -50,6 +57,7 @@ struct profile {
 	uint32_t *order[2];    /* profile_order; NULL: not examined */
 	size_t order_room;     /* places */
 	SPILL(uint64_t) spent; /* by session index: ticks of all PROFILE_TIMES; empty: not examined */
+	struct profile_delays delays; /* examined */
 	bool is_full;          /* place limit reached: deeper calls count in their callers */
 };
 
@@ -84,6 +92,8 @@ uint32_t profile_place_find(const struct profile *profile, uint32_t parent, uint
 /* Adds figures of another trace; fn_of maps its functions. Groups and bits are unchanged. */
 void profile_merge(struct profile *profile, const struct profile *other, const uint32_t *fn_of);
 
+void profile_delays_done(struct profile_delays *delays);
+
 /* One session at one place. */
 struct profile_cell {
 	uint32_t place;
@@ -91,7 +101,15 @@ struct profile_cell {
 	bool has_others; /* operations on other sockets than the client's */
 	uint64_t calls;
 	uint64_t ticks[PROFILE_TIMES]; /* without callees */
+	uint64_t delay_ticks;          /* part of its own time: the thread waited for a CPU */
+	uint64_t window_ticks;         /* own time since the last look at that, while the trace is read */
 };
+
+/* Own time in which the thread had a CPU, or waited for something else. */
+static inline uint64_t profile_cell_own(const struct profile_cell *cell)
+{
+	return cell->ticks[PROFILE_OWN] - min_of(cell->ticks[PROFILE_OWN], cell->delay_ticks);
+}
 
 /*
  * Per-session figures: all places of each session with a slot. At most PROFILE_SLOTS have one: the longest, and of the
@@ -103,9 +121,7 @@ struct profile_cells {
 	uint32_t *session_of;            /* by slot: session index */
 	SPILL(struct profile_cell) list; /* by place, then slot, unique */
 	SPILL(uint64_t) own_ticks;       /* by session index, for all sessions */
-	uint64_t *delay_ns;              /* by slot: its threads waited for a CPU meanwhile */
-	bool has_delays;                 /* the trace has them */
-	VEC(double) delays;              /* all of them, nanoseconds, also those of no session */
+	struct profile_delays delays;
 	uint32_t *reads;                 /* by slot: reads from the client */
 	bool *is_client;                 /* by place: operation on a socket of the session */
 	bool *has_client;                /* by place: there or below */

@@ -108,6 +108,7 @@ static void join_cells(struct profile_cells *cells)
 		if (kept && items[kept - 1].place == items[i].place && items[kept - 1].slot == items[i].slot) {
 			items[kept - 1].calls += items[i].calls;
 			items[kept - 1].has_others |= items[i].has_others;
+			items[kept - 1].delay_ticks += items[i].delay_ticks;
 			for (unsigned k = 0; k < PROFILE_TIMES; k++)
 				items[kept - 1].ticks[k] += items[i].ticks[k];
 		} else {
@@ -142,7 +143,7 @@ void profile_cells_begin(struct profile_cells *cells, const struct profile_view 
 	*cells = (struct profile_cells){};
 	give_slots(cells, view);
 	cells->reads = xzalloc((cells->slots + 1) * sizeof(*cells->reads));
-	cells->delay_ns = xzalloc((cells->slots + 1) * sizeof(*cells->delay_ns));
+	spill_fill(&cells->delays.of, view->sessions->list.count + 1);
 	spill_fill(&cells->own_ticks, view->sessions->list.count);
 }
 
@@ -158,8 +159,7 @@ void profile_cells_done(struct profile_cells *cells)
 	spill_done(&cells->own_ticks);
 	spill_done(&cells->slot_of);
 	free(cells->session_of);
-	free(cells->delay_ns);
-	vec_done(&cells->delays);
+	profile_delays_done(&cells->delays);
 	free(cells->reads);
 	free(cells->is_client);
 	free(cells->has_client);

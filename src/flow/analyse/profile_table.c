@@ -174,6 +174,12 @@ void profile_init(struct profile *profile)
 	(void)vec_add(&profile->places);
 }
 
+void profile_delays_done(struct profile_delays *delays)
+{
+	spill_done(&delays->of);
+	spill_done(&delays->all);
+}
+
 void profile_done(struct profile *profile)
 {
 	vec_done(&profile->places);
@@ -184,6 +190,7 @@ void profile_done(struct profile *profile)
 	for (unsigned i = 0; i < 2; i++)
 		free(profile->order[i]);
 	spill_done(&profile->spent);
+	profile_delays_done(&profile->delays);
 }
 
 void profile_free(struct profile *profile)

@@ -70,8 +70,7 @@ void turn_other(struct turn_segment *s, const struct flow_operation *op, uint32_
 {
 	if (!demux_is_data(op) && op->op != FLOW_OP_CONNECT)
 		return;
-	if (demux_is_data(op))
-		see_first(s, TURN_OTHER, place);
+	see_first(s, demux_is_data(op) ? TURN_OTHER : TURN_START, place);
 	s->place = place;
 	s->op_ticks = op->end_ticks;
 }
@@ -84,12 +83,17 @@ static bool whose_turn(const struct turn_segment *s, struct turn_wait *wait)
 	return s->is_partial || s->last == TURN_READ;
 }
 
-/* While the thread works for others, a session waits for them, and not for what it waits for. */
+/*
+ * A session waits for what it waits for until the thread asks for all of its sessions and is told that it goes on with
+ * this one. It may have been ready since the time before: what the thread did in between, it did for others.
+ */
 static uint64_t idle_between(const struct turn_segment *before, const struct turn_segment *after, uint64_t gap)
 {
 	if (before->thread != after->thread)
 		return gap;
-	return min_of(gap, after->start_idle_ticks - min_of(before->end_idle_ticks, after->start_idle_ticks));
+	if (before->end_ticks >= after->ready_ticks)
+		return 0;
+	return min_of(gap, after->idle_ticks + after->polled_ticks - min_of(before->end_ticks, after->polled_ticks));
 }
 
 bool turn_between(const struct turn_segment *before, const struct turn_segment *after, struct turn_wait *ret_wait)
@@ -116,6 +120,13 @@ bool turn_between(const struct turn_segment *before, const struct turn_segment *
 		ret_wait->time = PROFILE_OWN;
 		ret_wait->ticks = idle_between(before, after, gap);
 		return true;
+	case TURN_START:
+		ret_wait->is_pause = true;
+		ret_wait->time = PROFILE_OWN;
+		ret_wait->ticks = idle_between(before, after, gap);
+		ret_wait->place = before->place ? before->place : after->first_place;
+		ret_wait->is_queue = before->thread != after->thread;
+		return true;
 	case TURN_CLOSE:
 		return whose_turn(before, ret_wait);
 	default:
@@ -134,10 +145,7 @@ bool turn_open_end(const struct turn_segment *last, uint64_t end_ticks, struct t
 
 void turn_join(struct turn_segment *before, const struct turn_segment *after)
 {
-	if (after->end_ticks >= before->end_ticks) {
-		before->end_ticks = after->end_ticks;
-		before->end_idle_ticks = after->end_idle_ticks;
-	}
+	before->end_ticks = max_of(before->end_ticks, after->end_ticks);
 	if (after->last != TURN_NONE || after->is_partial) {
 		before->last = after->last != TURN_NONE ? after->last : before->last;
 		before->is_partial = after->is_partial;

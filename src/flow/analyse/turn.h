@@ -21,6 +21,7 @@ enum turn_op {
 	TURN_READ,  /* from the client, or its end */
 	TURN_WRITE, /* to the client */
 	TURN_OTHER, /* bytes on another socket of the session */
+	TURN_START, /* another connection of the session begins */
 	TURN_CLOSE, /* of the client's socket, without bytes before */
 };
 
@@ -28,8 +29,8 @@ enum turn_op {
 struct turn_segment {
 	uint64_t start_ticks, end_ticks;
 	uint64_t op_ticks; /* last operation, or the end */
-	/* Time that the thread had nothing to do, since it began, at the two ends. */
-	uint64_t start_idle_ticks, end_idle_ticks;
+	/* When the thread last waited for all of its sessions, for how long, and the end of its wait before that. */
+	uint64_t ready_ticks, idle_ticks, polled_ticks;
 	uint64_t lead_ticks; /* the client was waited for inside, before the first bytes */
 	uint32_t index;      /* of the session in the list */
 	uint32_t thread;

@@ -11,10 +11,27 @@
 #include "flow/runtime/runtime.h"
 #include "flow/runtime/sys.h"
 
-/* The second number of the line, nanoseconds; false: unknown. */
-static bool read_delay(uint64_t *ret_ns)
+/* What the kernel knows about a thread. */
+struct schedstat {
+	uint64_t delay_ns; /* on a run queue */
+	uint64_t runs;     /* times it was given a CPU */
+};
+
+static uint64_t number_at(const char *text, int *at)
 {
-	char text[64];
+	uint64_t number = 0;
+
+	for (; text[*at] == ' '; ++*at)
+		;
+	for (; text[*at] >= '0' && text[*at] <= '9'; ++*at)
+		number = number * 10 + (uint64_t)(text[*at] - '0');
+	return number;
+}
+
+/* The second and third number of the line; false: unknown. */
+static bool read_delay(struct schedstat *ret_stat)
+{
+	char text[96];
 	ssize_t n;
 	int fd, at = 0;
 
@@ -28,34 +45,65 @@ static bool read_delay(uint64_t *ret_ns)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
-	while (text[at] >= '0' && text[at] <= '9')
-		at++;
-	if (text[at++] != ' ')
+	(void)number_at(text, &at);
+	if (text[at] != ' ')
 		return false;
-	*ret_ns = 0;
-	for (; text[at] >= '0' && text[at] <= '9'; at++)
-		*ret_ns = *ret_ns * 10 + (uint64_t)(text[at] - '0');
+	ret_stat->delay_ns = number_at(text, &at);
+	ret_stat->runs = number_at(text, &at);
 	return true;
+}
+
+static void add_record(struct flow_slot *t, uint64_t now, enum flow_delay kind, const struct schedstat *more)
+{
+	uint32_t words[3];
+
+	flow_put_u64(words, more->delay_ns);
+	words[2] = (uint32_t)more->runs;
+	if (!slot_enter(t))
+		return;
+	(void)slot_add_other(t, now, flow_word_other(FLOW_O_DELAY, 3, kind), words);
+	slot_leave(t);
+}
+
+/* The least time between two looks is a millisecond. */
+static uint64_t ns_of(uint64_t ticks)
+{
+	return ticks * 1000000 / live->delay_ticks;
+}
+
+/*
+ * What the recorder itself takes is not the program's time either: writing a chunk waits for a disk, and a look for
+ * other threads that have the same directory of /proc open.
+ */
+static void look(struct flow_slot *t, uint64_t now, enum flow_delay kind, const struct schedstat *stat)
+{
+	/* A new thread or process has waited since it was made. */
+	bool is_older = stat->delay_ns >= t->delay_ns && stat->runs >= t->runs, is_first = !t->delay_at;
+	struct schedstat more = {is_older ? stat->delay_ns - t->delay_ns : 0, is_older ? stat->runs - t->runs : 0};
+	uint64_t own_ns = ns_of(t->own_ticks), end;
+
+	t->delay_ns = stat->delay_ns;
+	t->runs = stat->runs;
+	if (kind == FLOW_DELAY_RUNNING) {
+		/* The two overlap if it was preempted meanwhile. */
+		more.delay_ns = more.delay_ns > own_ns ? more.delay_ns : own_ns;
+		t->own_ticks = 0;
+	}
+	/* The first one says that delays are known; later ones matter only if there was any. */
+	if (is_first || more.delay_ns)
+		add_record(t, now, kind, &more);
+	end = now_ticks();
+	if (end - now >= live->delay_ticks / 8)
+		add_record(t, end, FLOW_DELAY_RUNNING, &(struct schedstat){ns_of(end - now), 1});
 }
 
 void delay_look(struct flow_slot *t, uint64_t now, enum flow_delay kind)
 {
-	bool is_first = !t->delay_at;
-	uint64_t ns, more;
-	uint32_t words[2];
+	struct schedstat stat;
 	int saved = errno;
 
+	if (live->delay_ticks && read_delay(&stat))
+		look(t, now, kind, &stat);
 	t->delay_at = now;
-	if (live->delay_ticks && read_delay(&ns)) {
-		/* A new thread or process has waited since it was made. */
-		more = ns < t->delay_ns ? 0 : ns - t->delay_ns;
-		t->delay_ns = ns;
-		flow_put_u64(words, more);
-		/* The first one says that delays are known; later ones matter only if there was any. */
-		if ((is_first || more) && slot_enter(t)) {
-			(void)slot_add_other(t, now, flow_word_other(FLOW_O_DELAY, 2, kind), words);
-			slot_leave(t);
-		}
-	}
 	errno = saved;
 }

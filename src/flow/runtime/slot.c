@@ -226,7 +226,7 @@ void slot_seal(bool now)
 /* The chunk is full, or its thread ends: starts a new one. */
 void slot_turn_over(struct flow_slot *t)
 {
-	uint64_t events, blocked;
+	uint64_t begin = now_ticks(), events, blocked;
 
 	note_name(t);
 
@@ -246,6 +246,7 @@ void slot_turn_over(struct flow_slot *t)
 	begin_chunk(t);
 	if (!sealed)
 		(void)sys_block_signals(blocked);
+	t->own_ticks += now_ticks() - begin;
 }
 
 /* Writes the collected chunks; no handler may longjmp away in between. */

@@ -38,6 +38,11 @@
 #define AROUND(type, name, number, descriptor, offered, call)                                                          \
 	AROUND_AS(type, name, number, descriptor, offered, call, result_)
 
+/* Bytes that stay in the queue were not received: the call only waits for them. */
+#define IS_PEEK(flags) ((flags) & (MSG_PEEK | MSG_ERRQUEUE))
+#define PEEK(type, name, descriptor, call)                                                                             \
+	AROUND_AS(type, name, WAIT, descriptor, -1, call, result_ < 0 ? result_ : 1)
+
 static uint64_t bytes_of(const struct iovec *parts, size_t count)
 {
 	uint64_t sum = 0;
@@ -70,6 +75,8 @@ EXPORT ssize_t readv(int fd, const struct iovec *parts, int count)
 
 EXPORT ssize_t recv(int fd, void *to, size_t n, int flags)
 {
+	if (IS_PEEK(flags))
+		PEEK(ssize_t, recv, fd, real.recv(fd, to, n, flags));
 	AROUND(ssize_t, recv, READ, fd, n, real.recv(fd, to, n, flags));
 }
 
@@ -84,6 +91,8 @@ ssize_t __recv_chk(int fd, void *to, size_t n, size_t room, int flags)
 EXPORT ssize_t recvfrom(int fd, void *restrict to, size_t n, int flags, struct sockaddr *restrict address,
 			socklen_t *restrict length)
 {
+	if (IS_PEEK(flags))
+		PEEK(ssize_t, recvfrom, fd, real.recvfrom(fd, to, n, flags, address, length));
 	AROUND(ssize_t, recvfrom, READ, fd, n, real.recvfrom(fd, to, n, flags, address, length));
 }
 
@@ -162,6 +171,8 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 
 	if (!READY(recvmsg) || OFF || !(socket = socket_of(fd)))
 		return real.recvmsg ? real.recvmsg(fd, message, flags) : -1;
+	if (IS_PEEK(flags))
+		PEEK(ssize_t, recvmsg, fd, real.recvmsg(fd, message, flags));
 	start = op_begin();
 	offered = bytes_of(message->msg_iov, message->msg_iovlen);
 	result = real.recvmsg(fd, message, flags);

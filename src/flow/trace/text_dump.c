@@ -120,7 +120,8 @@ static void add_event(struct buf *out, const struct flow_trace *trace, const str
 		add_args(out, event);
 		break;
 	case FLOW_DELAY:
-		buf_add_format(out, "delay%s %" PRIu64, event->arg == FLOW_DELAY_OPERATION ? "-op" : "", event->value);
+		buf_add_format(out, "delay%s %" PRIu64 " %u", event->arg == FLOW_DELAY_OPERATION ? "-op" : "",
+			       event->value, flow_event_runs(event));
 		break;
 	default:
 		buf_add_text(out, "unknown");

@@ -315,9 +315,14 @@ static int read_counted(struct reader *r, uint32_t thread, uint64_t time, const 
 			return 0;
 		}
 	if (strcmp(what, "delay") == 0 || strcmp(what, "delay-op") == 0) {
-		trace_writer_delay(r->writer, thread, time, what[5] ? FLOW_DELAY_OPERATION : FLOW_DELAY_RUNNING,
-				   number);
-		return 0;
+		uint64_t runs = 1;
+
+		if (*rest)
+			e = next_number(r, &rest, UINT32_MAX, &runs);
+		if (e == 0)
+			trace_writer_delay(r->writer, thread, time,
+					   what[5] ? FLOW_DELAY_OPERATION : FLOW_DELAY_RUNNING, number, (uint32_t)runs);
+		return e;
 	}
 	if (strcmp(what, "lost") == 0)
 		return read_lost(r, thread, time, number, rest);

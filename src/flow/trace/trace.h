@@ -38,7 +38,7 @@ enum flow_kind {
 	FLOW_OPERATION, /* flow_event_operation */
 	FLOW_VALUE,     /* arg: enum flow_value; value */
 	FLOW_ARGS,      /* of the preceding call: flow_event_argument */
-	FLOW_DELAY,     /* arg: enum flow_delay; value: nanoseconds that the thread was ready and had no CPU */
+	FLOW_DELAY,     /* arg: enum flow_delay; value: nanoseconds that the thread was ready and had no CPU; flow_event_runs */
 	FLOW_UNKNOWN,   /* kind unknown to this reader */
 };
 
@@ -167,6 +167,12 @@ static inline void flow_trace_closep(struct flow_trace **trace)
 
 /* A property written by the recorder ("host", "command", "kernel", ...), or NULL. */
 const char *flow_trace_property(const struct flow_trace *trace, const char *key);
+
+/* FLOW_DELAY: how often the thread was given a CPU meanwhile, at least 1. */
+static inline uint32_t flow_event_runs(const struct flow_event *event)
+{
+	return event->word_count >= 3 && event->words[2] ? event->words[2] : 1;
+}
 
 static inline uint64_t flow_span_ns(const struct flow_trace *trace, uint64_t ticks)
 {
