@@ -23,7 +23,7 @@ const struct option_spec split_option_table[] = {
 bool flow_view_is_trace(const char *path)
 {
 	uint32_t magic = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	bool is = fd >= 0 && pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == FLOW_MAGIC;
 
 	closep(&fd);

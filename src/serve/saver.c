@@ -41,8 +41,12 @@ static void on_output(void *context _unused_, const char *bytes _unused_, size_t
 static void on_end(void *context, int status)
 {
 	struct saver *saver = context;
-	const char *said = nest_process_errors(saver->process), *colon = strstr(said, "nest: ");
+	const char *said = nest_process_errors(saver->process), *colon;
 
+	/* The first line that says what failed, without the program's name. */
+	if (strncmp(said, "nest: ready\n", 12) == 0)
+		said += 12;
+	colon = strstr(said, "nest: ");
 	said = colon ? colon + 6 : said;
 	/* It is ended by a signal that was asked for: then its exit code is 0. */
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_DONE)

@@ -198,7 +198,7 @@ static void draw_journey(struct content *content, const struct journey *journey)
 							    .total_ns = journey->total_ns,
 							    .dir = journey->dir == PACKET_TX ? "tx" : "rx",
 							    .title = keep_foreign(content, &title),
-							    .words = keep_foreign(content, &words),
+							    .words = keep(content, &words),
 							    .hidden = keep(content, &hidden),
 							    .stages = {stages, journey->stage_count}});
 }
@@ -213,7 +213,7 @@ static void draw_group(struct content *content, const struct summary *summary, c
 	summary_add_heading(summary, group, &title);
 	tail_add_words(&tail, &group->tail);
 	summary_add_unseen(group, &unseen);
-	vec_push(&content->groups, (struct drawn_group){.title = keep_foreign(content, &title),
+	vec_push(&content->groups, (struct drawn_group){.title = keep(content, &title),
 							.tail = keep(content, &tail),
 							.owned = tail_judge(&group->tail, &verdict) && verdict.owner,
 							.unseen = keep(content, &unseen),
