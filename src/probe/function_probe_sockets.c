@@ -31,13 +31,13 @@ static const struct syscall_op {
 	enum flow_op op;
 	unsigned aux, flags;
 } syscall_ops[] = {
-	{"accept", FLOW_OP_ACCEPT, 0}, {"accept4", FLOW_OP_ACCEPT, 0},    {"connect", FLOW_OP_CONNECT, 0},
-	{"read", FLOW_OP_READ, 3},     {"readv", FLOW_OP_READ, 0},        {"recvfrom", FLOW_OP_READ, 3, 4},
-	{"recvmsg", FLOW_OP_READ, 0, 3},  {"write", FLOW_OP_WRITE, 3},       {"writev", FLOW_OP_WRITE, 0},
-	{"sendto", FLOW_OP_WRITE, 3},  {"sendmsg", FLOW_OP_WRITE, 0},     {"sendfile64", FLOW_OP_SENDFILE, 4},
-	{"close", FLOW_OP_CLOSE, 0},   {"shutdown", FLOW_OP_SHUTDOWN, 2}, {"socket", FLOW_OP_SOCKET, 0},
-	{"listen", FLOW_OP_LISTEN, 2}, {"epoll_wait", FLOW_OP_WAIT, 4},   {"epoll_pwait", FLOW_OP_WAIT, 4},
-	{"poll", FLOW_OP_WAIT, 3},     {"ppoll", FLOW_OP_WAIT, 0},        {"select", FLOW_OP_WAIT, 0},
+	{"accept", FLOW_OP_ACCEPT, 0},   {"accept4", FLOW_OP_ACCEPT, 0},    {"connect", FLOW_OP_CONNECT, 0},
+	{"read", FLOW_OP_READ, 3},       {"readv", FLOW_OP_READ, 0},        {"recvfrom", FLOW_OP_READ, 3, 4},
+	{"recvmsg", FLOW_OP_READ, 0, 3}, {"write", FLOW_OP_WRITE, 3},       {"writev", FLOW_OP_WRITE, 0},
+	{"sendto", FLOW_OP_WRITE, 3},    {"sendmsg", FLOW_OP_WRITE, 0},     {"sendfile64", FLOW_OP_SENDFILE, 4},
+	{"close", FLOW_OP_CLOSE, 0},     {"shutdown", FLOW_OP_SHUTDOWN, 2}, {"socket", FLOW_OP_SOCKET, 0},
+	{"listen", FLOW_OP_LISTEN, 2},   {"epoll_wait", FLOW_OP_WAIT, 4},   {"epoll_pwait", FLOW_OP_WAIT, 4},
+	{"poll", FLOW_OP_WAIT, 3},       {"ppoll", FLOW_OP_WAIT, 0},        {"select", FLOW_OP_WAIT, 0},
 	{"pselect6", FLOW_OP_WAIT, 0},
 };
 

@@ -48,9 +48,8 @@ static const struct field divergence_fields[] = {
 	FIELD(struct divergence, kind, ENUM, "how", .names = &divergence_kind_names),
 	FIELD(struct divergence, time, ENUM, "what the additional time is", .names = &time_names, .hidden = true),
 	FIELD(struct divergence, ratio, RATIO, "ratio of bad to good time"),
-	FIELD(struct divergence, ratio_low, RATIO,
-	      "lower end of its 99 % confidence interval, from resampled sessions", .zero_is_unknown = true,
-	      .hidden = true),
+	FIELD(struct divergence, ratio_low, RATIO, "lower end of its 99 % confidence interval, from resampled sessions",
+	      .zero_is_unknown = true, .hidden = true),
 	FIELD(struct divergence, ratio_high, RATIO, "upper end of it", .zero_is_unknown = true, .hidden = true),
 	FIELD(struct divergence, good, RATIO,
 	      "good sessions: nanoseconds per session (slower), or sessions with the call", .hidden = true),
@@ -349,7 +348,8 @@ static struct slowness slowness_of(const struct compare_subject *subject, bool w
 	result.delay_ns[0] /= max_of((double)a.count, 1.0);
 	result.delay_ns[1] /= max_of((double)b.count, 1.0);
 	result.noise_ns =
-		delay_noise_of(subject->profile[1]->delays.all.items, subject->profile[1]->delays.all.count, 1).large_ns;
+		delay_noise_of(subject->profile[1]->delays.all.items, subject->profile[1]->delays.all.count, 1)
+			.large_ns;
 	result.sure = compare_superiority(a.items, a.count, b.items, b.count);
 	/* Both are sorted now. */
 	if (a.count && b.count) {

@@ -23,13 +23,13 @@ struct divergence {
 	const char *module;
 	const char *file; /* source; NULL: unknown */
 	uint32_t line;
-	uint64_t address;         /* in the module; distinguishes functions of one name */
-	struct list path;         /* struct divergence_frame, outermost first, the function last */
-	uint8_t kind;             /* enum divergence_kind */
-	double ratio;             /* of the times; NaN: the good ones take none */
+	uint64_t address;             /* in the module; distinguishes functions of one name */
+	struct list path;             /* struct divergence_frame, outermost first, the function last */
+	uint8_t kind;                 /* enum divergence_kind */
+	double ratio;                 /* of the times; NaN: the good ones take none */
 	double ratio_low, ratio_high; /* its 99 % confidence interval, from resampled sessions; 0: not known */
-	double good, bad;         /* slower: mean nanoseconds per session; otherwise sessions with the call */
-	uint64_t good_ns, bad_ns; /* mean per session at this place and below, waiting included */
+	double good, bad;             /* slower: mean nanoseconds per session; otherwise sessions with the call */
+	uint64_t good_ns, bad_ns;     /* mean per session at this place and below, waiting included */
 	uint32_t good_sessions, bad_sessions; /* with the call */
 	double confidence;                    /* 0 ... 1 */
 	const char *waits_in; /* innermost function with most of the additional time; NULL: none stands out */

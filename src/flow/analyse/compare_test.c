@@ -85,7 +85,7 @@ double compare_chance(uint32_t bad_with, uint32_t bad, uint32_t good_with, uint3
 	return min_of(chance, 1.0);
 }
 
-/* Resamples of the sessions, at most so many of each group, and what the interval leaves out on each side. */
+/* Resamples of the sessions, at most DRAWS_MAX of each group, and what the interval leaves out on each side. */
 #define RESAMPLES 400
 #define DRAWS_MAX 4096
 #define UNSURE    0.005

@@ -61,8 +61,7 @@ double delay_noise_share(const struct delay_noise *noise, double ns)
 	}
 	if (noise->count - low >= LARGE_LEAST)
 		return (double)(noise->count - low) / (double)noise->count;
-	return LARGE_LEAST / (double)noise->count *
-	       pow(ns / noise->delays[noise->count - LARGE_LEAST], -noise->tail);
+	return LARGE_LEAST / (double)noise->count * pow(ns / noise->delays[noise->count - LARGE_LEAST], -noise->tail);
 }
 
 double delay_noise_expected(const struct delay_noise *noise, double sessions, double ns)

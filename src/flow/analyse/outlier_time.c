@@ -73,7 +73,7 @@ struct time_search {
 	double *spent; /* by place: nanoseconds of all sessions */
 	double all_spent;
 	double tail;
-	double tests[FAMILIES];     /* places where sessions differ */
+	double tests[FAMILIES];   /* places where sessions differ */
 	struct delay_noise noise; /* of all threads, also when nobody was served */
 	/* Of the current place. */
 	double median;
@@ -166,8 +166,8 @@ static double sane(double ns)
 
 static double ns_of(const struct time_search *t, const struct profile_cell *cell, enum profile_time time)
 {
-	return sane((double)flow_span_ns(t->o->s->trace,
-					 time == PROFILE_OWN ? profile_cell_own(cell) : cell->ticks[time]));
+	return sane(
+		(double)flow_span_ns(t->o->s->trace, time == PROFILE_OWN ? profile_cell_own(cell) : cell->ticks[time]));
 }
 
 static void add_values(struct time_search *t, uint32_t place, enum profile_time time)

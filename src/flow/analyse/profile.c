@@ -60,11 +60,11 @@ struct profiler {
 	/* Of sessions served by several threads, which are read one by one: their order is known only at the end. */
 	SPILL(struct turn_segment) shared;
 	uint64_t ready_ticks, idle_ticks, polled_ticks; /* of the thread, as in turn_segment */
-	bool is_client_op;           /* the last operation was on a client's socket */
-	struct profile_delays *delays; /* NULL: not examined */
-	VEC(uint32_t) window;          /* cells with own time since the last look at the thread's delays */
-	bool is_idle_op;               /* the last operation is the one of idle_ticks */
-	uint64_t held_delay_ns;      /* of the open segment, whose session is still unknown */
+	bool is_client_op;                              /* the last operation was on a client's socket */
+	struct profile_delays *delays;                  /* NULL: not examined */
+	VEC(uint32_t) window;   /* cells with own time since the last look at the thread's delays */
+	bool is_idle_op;        /* the last operation is the one of idle_ticks */
+	uint64_t held_delay_ns; /* of the open segment, whose session is still unknown */
 	/* The last operation, if it counts as waiting for the client: some of it may have been for a CPU. */
 	struct turn_wait last_wait;
 	uint32_t last_index;
@@ -403,8 +403,8 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	struct profiler *p = context;
 	struct timed_frame frame = p->frames.items[p->frames.count - 1];
 	uint64_t took = ticks - walk->frames.items[walk->frames.count - 1].ticks;
-	struct held_call call = {frame.place,     1,                took, took - min_of(took, frame.child_ticks),
-				 frame.seen_ticks, frame.delay_ticks};
+	struct held_call call = {frame.place,      1, took, took - min_of(took, frame.child_ticks), frame.seen_ticks,
+				 frame.delay_ticks};
 
 	p->now = ticks;
 	if (walk->root == SIZE_MAX)
@@ -588,8 +588,7 @@ static void operation(void *context, const struct walk *walk, const struct flow_
 static void delay_session(struct profiler *p, uint32_t index, uint64_t ticks, double share)
 {
 	if (index != DEMUX_NONE)
-		p->delays->of.items[index] +=
-			(uint64_t)((double)flow_span_ns(p->s->trace, ticks) * min_of(share, 1.0));
+		p->delays->of.items[index] += (uint64_t)((double)flow_span_ns(p->s->trace, ticks) * min_of(share, 1.0));
 }
 
 /* The operation took longer for lack of a CPU, and not because of the client or of what it waited for. */

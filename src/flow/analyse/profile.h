@@ -51,14 +51,14 @@ struct profile {
 	 * of one session is close together. The first half of the rows is group 0's; NULL: no sessions.
 	 */
 	uint64_t *seen[2 * PROFILE_SEEN / 64];
-	size_t seen_room;      /* places */
-	uint32_t looked_at[2]; /* sessions of each group with a bit */
-	uint32_t *weights;     /* sessions per bit; NULL: one each */
-	uint32_t *order[2];    /* profile_order; NULL: not examined */
-	size_t order_room;     /* places */
-	SPILL(uint64_t) spent; /* by session index: ticks of all PROFILE_TIMES; empty: not examined */
+	size_t seen_room;             /* places */
+	uint32_t looked_at[2];        /* sessions of each group with a bit */
+	uint32_t *weights;            /* sessions per bit; NULL: one each */
+	uint32_t *order[2];           /* profile_order; NULL: not examined */
+	size_t order_room;            /* places */
+	SPILL(uint64_t) spent;        /* by session index: ticks of all PROFILE_TIMES; empty: not examined */
 	struct profile_delays delays; /* examined */
-	bool is_full;          /* place limit reached: deeper calls count in their callers */
+	bool is_full;                 /* place limit reached: deeper calls count in their callers */
 };
 
 /*
@@ -122,13 +122,13 @@ struct profile_cells {
 	SPILL(struct profile_cell) list; /* by place, then slot, unique */
 	SPILL(uint64_t) own_ticks;       /* by session index, for all sessions */
 	struct profile_delays delays;
-	uint32_t *reads;                 /* by slot: reads from the client */
-	bool *is_client;                 /* by place: operation on a socket of the session */
-	bool *has_client;                /* by place: there or below */
-	bool *is_push;                   /* by place: a value is pushed */
-	bool *is_upstream;               /* by place: operation on another socket of the session */
-	size_t *first;                   /* by place: start of its cells, plus an end entry */
-	size_t place_count;              /* places with cells */
+	uint32_t *reads;    /* by slot: reads from the client */
+	bool *is_client;    /* by place: operation on a socket of the session */
+	bool *has_client;   /* by place: there or below */
+	bool *is_push;      /* by place: a value is pushed */
+	bool *is_upstream;  /* by place: operation on another socket of the session */
+	size_t *first;      /* by place: start of its cells, plus an end entry */
+	size_t place_count; /* places with cells */
 };
 
 /* The cells of a place, by slot. */

@@ -84,7 +84,7 @@ static bool whose_turn(const struct turn_segment *s, struct turn_wait *wait)
 }
 
 /*
- * A session waits for what it waits for until the thread asks for all of its sessions and is told that it goes on with
+ * A session waits for what it waits for until the thread asks for all of its sessions and the kernel reports
  * this one. It may have been ready since the time before: what the thread did in between, it did for others.
  */
 static uint64_t idle_between(const struct turn_segment *before, const struct turn_segment *after, uint64_t gap)

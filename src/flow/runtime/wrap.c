@@ -39,9 +39,8 @@
 	AROUND_AS(type, name, number, descriptor, offered, call, result_)
 
 /* Bytes that stay in the queue were not received: the call only waits for them. */
-#define IS_PEEK(flags) ((flags) & (MSG_PEEK | MSG_ERRQUEUE))
-#define PEEK(type, name, descriptor, call)                                                                             \
-	AROUND_AS(type, name, WAIT, descriptor, -1, call, result_ < 0 ? result_ : 1)
+#define IS_PEEK(flags)                     ((flags) & (MSG_PEEK | MSG_ERRQUEUE))
+#define PEEK(type, name, descriptor, call) AROUND_AS(type, name, WAIT, descriptor, -1, call, result_ < 0 ? result_ : 1)
 
 static uint64_t bytes_of(const struct iovec *parts, size_t count)
 {

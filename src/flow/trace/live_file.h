@@ -101,7 +101,7 @@ struct flow_slot {
 	struct pack_room *pack;    /* buffer to pack chunks before they are written; NULL: no packing */
 	/* Bytes of collected chunks; upper half: number of the first chunk not among them. */
 	uint64_t gathered;
-	uint64_t delay_at; /* time of the last look at the run-queue delay; 0: none yet */
+	uint64_t delay_at;  /* time of the last look at the run-queue delay; 0: none yet */
 	uint64_t delay_ns;  /* known then */
 	uint64_t runs;      /* the same: times that the thread was given a CPU */
 	uint64_t own_ticks; /* time that the recorder itself took since then, to write chunks */

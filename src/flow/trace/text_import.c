@@ -320,8 +320,8 @@ static int read_counted(struct reader *r, uint32_t thread, uint64_t time, const 
 		if (*rest)
 			e = next_number(r, &rest, UINT32_MAX, &runs);
 		if (e == 0)
-			trace_writer_delay(r->writer, thread, time,
-					   what[5] ? FLOW_DELAY_OPERATION : FLOW_DELAY_RUNNING, number, (uint32_t)runs);
+			trace_writer_delay(r->writer, thread, time, what[5] ? FLOW_DELAY_OPERATION : FLOW_DELAY_RUNNING,
+					   number, (uint32_t)runs);
 		return e;
 	}
 	if (strcmp(what, "lost") == 0)
