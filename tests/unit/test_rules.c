@@ -177,11 +177,27 @@ static void begin_case(struct reading *r, const char *name)
 	r->now.shape = module_scope_shape(r->now.rule->about);
 }
 
+/* Continued lines as one, with a space between. */
+static char *join_lines(const char *text)
+{
+	char *line = xstrdup(text), *to = line;
+
+	for (const char *from = line; *from; from++) {
+		bool is_end = *from == '\n';
+
+		*to++ = is_end ? ' ' : *from;
+		while (is_end && from[1] == '\t')
+			from++;
+	}
+	*to = '\0';
+	return line;
+}
+
 /* "path-loss, path-congestion -0.6" */
 static void check_weight(struct reading *r, const char *line)
 {
 	const struct rule *rule = r->now.rule;
-	_cleanup_free_ char *causes = rule_causes(rule), *said = xstrdup(line);
+	_cleanup_free_ char *causes = rule_causes(rule), *said = join_lines(line);
 	char *number = strrchr(said, ' ');
 	double certainty;
 
