@@ -13,8 +13,10 @@ def patterns(place):
         f.writelines(f'x{i}.*y{i}$\n' for i in range(PATTERNS))
 
 
-@server('tinyproxy', Http(page='/up/?ms=0', large=f'/up/?size={LARGE_BYTES}', other='/other/', post='/up/',
-                          closes=True), prepare=patterns)
+SPEAKS = Http(page='/up/?ms=0', large=f'/up/?size={LARGE_BYTES}', other='/other/', post='/up/', closes=True)
+
+
+@server('tinyproxy', SPEAKS, prepare=patterns)
 def tinyproxy(place):
     conf = f'{place.room}/tinyproxy.conf'
     pages = f'{place.servers}/tinyproxy-hooks/templates'

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sessions that stand out by their time: none in healthy traces of many kinds, and whose time it is. */
+#include "flow/analyse/delay_noise.h"
 #include "flow_sample.h"
 
 #define SESSIONS 100
@@ -321,7 +322,7 @@ TEST(another_process_that_is_slow_is_told_from_one_that_waits_for_a_cpu)
 			c = compare_served(all, cases[i].sessions, &trace, &s);
 			named += c->divergence.count;
 			if (!cases[i].odd && c->divergence.count)
-				fprintf(stderr, "# seed %u %u: %s\n", seed, cases[i].sessions, c->answer);
+				unit_note("seed %u: %s", seed, c->answer);
 			right += c->divergence.count && strcmp(c->all.items[0].function, "ask") == 0 &&
 				 c->group[1].sessions == cases[i].odd;
 		}
@@ -331,4 +332,140 @@ TEST(another_process_that_is_slow_is_told_from_one_that_waits_for_a_cpu)
 		else
 			CHECK(named <= 1);
 	}
+}
+
+/* An event loop that asks for all of its clients; each is served at its number times a millisecond. */
+struct loop {
+	struct buf text;
+	unsigned long long now;
+};
+
+static void poll_until(struct loop *l, unsigned long long until, unsigned timeout)
+{
+	buf_add_format(&l->text, "1 %llu op-wait fd=4 result=1 took=%llu aux=%u\n", l->now, until - l->now, timeout);
+	l->now = until;
+}
+
+static void loop_call(struct loop *l, const char *name, const char *operation, unsigned socket)
+{
+	buf_add_format(&l->text, "1 %llu call %s\n", l->now += 10, name);
+	buf_add_format(&l->text, "1 %llu %s took=5 socket=%u\n", l->now += 10, operation, socket);
+	buf_add_format(&l->text, "1 %llu return\n", l->now += 10);
+}
+
+/* What a client's session waits for between its request and the answer. */
+enum between { UPSTREAM, TIMER, HIDDEN_WORK };
+
+static void loop_client(struct loop *l, unsigned number, enum between between, unsigned ms)
+{
+	unsigned long long until;
+
+	poll_until(l, l->now + 1000, 1000);
+	buf_add_format(&l->text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", l->now, number,
+		       1000 + number);
+	buf_add_format(&l->text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", l->now, number);
+	loop_call(l, "input", "op-read fd=5 result=9", number);
+	if (between == UPSTREAM) {
+		buf_add_format(&l->text, "1 %llu call ask\n1 %llu op-connect fd=6 result=0 took=5 socket=%u\n",
+			       l->now + 10, l->now + 11, 5000 + number);
+		/* The call touches both: it is for this client. */
+		buf_add_format(&l->text, "1 %llu op-watch fd=5 result=1 took=1 socket=%u\n1 %llu return\n", l->now + 20,
+			       number, l->now + 25);
+		l->now += 30;
+	}
+	/* Other things take most of the thread's time; it asks in between. */
+	until = l->now + ms * 1000000ULL;
+	while (l->now < until) {
+		poll_until(l, l->now + (between == HIDDEN_WORK ? 10 : 100000), between == HIDDEN_WORK ? 0 : 1000);
+		buf_add_format(&l->text, "1 %llu call other\n1 %llu return\n", l->now + 10, l->now + 900000);
+		l->now += 900010;
+	}
+	poll_until(l, l->now + 10, between == HIDDEN_WORK ? 0 : 1000);
+	if (between == UPSTREAM)
+		loop_call(l, "answered", "op-read fd=6 result=9", 5000 + number);
+	loop_call(l, between == TIMER && ms > 5 ? "expired" : "reply", "op-write fd=5 result=9 aux=9", number);
+	loop_call(l, "done", "op-close fd=5 result=0", number);
+}
+
+TEST(a_session_of_a_busy_loop_waits_for_another_process_or_a_timer_or_its_own_work)
+{
+	static const struct {
+		enum between between;
+		const char *function;
+	} cases[] = {{UPSTREAM, "answered"}, {TIMER, "expired"}, {HIDDEN_WORK, NULL}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct loop l = {.text = BUF_INIT(1 << 22), .now = 1000};
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+
+		buf_add_text(&l.text,
+			     "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=9999\n");
+		for (unsigned k = 1; k <= 40; k++)
+			loop_client(&l, k, cases[i].between, k == 21 || k == 33 ? 60 : 1);
+		trace = sample_of_text(buf_text(&l.text));
+		buf_done(&l.text);
+		c = compare(trace, &s);
+		unit_note("case %zu: %s", i, c->answer);
+		CHECK_EQ_UINT(s->list.count, 40);
+		CHECK_EQ_UINT(c->divergence.count, cases[i].function ? 1 : 0);
+		if (!c->divergence.count || !cases[i].function)
+			continue;
+		CHECK_EQ_TEXT(c->all.items[0].function, cases[i].function);
+		CHECK_EQ_UINT(c->group[1].sessions, 2);
+	}
+}
+
+TEST(a_peek_waits_for_the_client_and_moves_nothing)
+{
+	struct loop l = {.text = BUF_INIT(1 << 22), .now = 1000};
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+	_cleanup_(comparison_freep) struct comparison *c = NULL;
+
+	buf_add_text(&l.text, "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=9999\n");
+	for (unsigned k = 1; k <= 40; k++) {
+		unsigned long long slow = k == 21 || k == 33 ? 6000000000 : 1000;
+
+		buf_add_format(&l.text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", l.now, k,
+			       1000 + k);
+		buf_add_format(&l.text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", l.now, k);
+		loop_call(&l, "serve", "op-read fd=5 result=9", k);
+		buf_add_format(&l.text, "1 %llu call get_line\n", l.now += 10);
+		buf_add_format(&l.text, "1 %llu op-wait fd=5 result=1 took=%llu socket=%u\n", l.now += 1, slow, k);
+		buf_add_format(&l.text, "1 %llu op-read fd=5 result=9 took=5 socket=%u\n", l.now += slow + 1, k);
+		buf_add_format(&l.text, "1 %llu return\n", l.now += 10);
+		loop_call(&l, "reply", "op-write fd=5 result=9 aux=9", k);
+	}
+	trace = sample_of_text(buf_text(&l.text));
+	buf_done(&l.text);
+	c = compare(trace, &s);
+	unit_note("%s", c->answer);
+	CHECK_EQ_UINT(s->list.items[0].rx_bytes, 18);
+	REQUIRE(c->divergence.count == 1);
+	CHECK_EQ_UINT(c->all.items[0].time, PROFILE_DRIP);
+	CHECK_EQ_TEXT(c->all.items[0].waits_in, "get_line");
+	CHECK_EQ_UINT(c->group[1].sessions, 2);
+}
+
+TEST(long_delays_are_as_rare_as_they_were_seen)
+{
+	double delays[1000];
+	struct delay_noise noise;
+
+	for (unsigned i = 0; i < 1000; i++)
+		delays[i] = 1000.0 * (1000 - i);
+	noise = delay_noise_of(delays, 1000, 1);
+	CHECK(delay_noise_is_known(&noise));
+	CHECK_NEAR(noise.large_ns, 901000, 1);
+	CHECK_NEAR(delay_noise_share(&noise, 1), 1, 1e-9);
+	CHECK_NEAR(delay_noise_share(&noise, 500500), 0.5, 1e-9);
+	CHECK_NEAR(delay_noise_share(&noise, 997000), 0.004, 1e-9);
+	/* Beyond: by the tail, which is 1 at least. */
+	CHECK(delay_noise_share(&noise, 2e6) <= 0.002 && delay_noise_share(&noise, 2e6) > 1e-4);
+	CHECK(delay_noise_expected(&noise, 10, 1e6) > 10 * delay_noise_share(&noise, 1e6));
+	CHECK(!delay_noise_is_known(&(struct delay_noise){}));
+	noise = delay_noise_of(delays, 19, 1);
+	CHECK(!delay_noise_is_known(&noise));
 }

@@ -358,6 +358,47 @@ TEST(a_connection_made_by_a_task_is_of_the_client_that_gets_the_answer)
 	CHECK_EQ_UINT(s->rest_calls, 0);
 }
 
+/*
+ * Two clients ask; a task connects for each. The second one's answer shows whom its connection is for; the first one's
+ * is refused, closed and tried again, and no call touches it together with a client: it is that of the only one who
+ * still waits and has none. A connection that another function opens (a check of the upstream) is nobody's.
+ */
+TEST(a_connection_that_fails_is_of_the_client_that_waits_and_has_no_other)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace =
+		sample_of_text("thread 1 pid=10 tid=10 name=proxy\n"
+			       "1 0 call p!main\n"
+			       "1 1 op-listen socket=9 fd=3\n"
+			       "1 10 socket socket=1 fd=5 local=10.0.0.1:80 remote=10.0.0.2:1001\n"
+			       "1 20 call p!arrival\n1 21 op-accept socket=1 fd=5 result=5 took=1\n1 23 return\n"
+			       "1 31 socket socket=2 fd=6 local=10.0.0.1:80 remote=10.0.0.2:1002\n"
+			       "1 32 call p!arrival\n1 33 op-accept socket=2 fd=6 result=6 took=1\n1 35 return\n"
+			       "1 40 call p!input\n1 41 op-read socket=1 fd=5 result=10\n1 42 return\n"
+			       "1 43 call p!input\n1 44 op-read socket=2 fd=6 result=10\n1 45 return\n"
+			       "1 50 call p!task\n1 51 op-connect socket=3 fd=7 result=-111\n1 52 return\n"
+			       "1 53 call p!task\n1 54 op-connect socket=4 fd=8\n1 55 return\n"
+			       "1 56 call p!task\n1 57 op-close socket=3 fd=7\n1 58 return\n"
+			       "1 60 call p!input\n1 61 op-read socket=4 fd=8 result=99\n1 62 return\n"
+			       "1 63 call p!task\n1 64 op-write socket=2 fd=6 result=99\n1 65 op-close socket=4 fd=8\n"
+			       "1 66 return\n"
+			       "1 70 call p!check\n1 71 op-connect socket=5 fd=8\n1 72 op-close socket=5 fd=8\n"
+			       "1 73 return\n"
+			       "1 80 call p!task\n1 81 op-connect socket=6 fd=7 result=-111\n1 82 return\n"
+			       "1 83 call p!task\n1 84 op-close socket=6 fd=7\n1 85 return\n"
+			       "1 90 call p!task\n1 91 op-write socket=1 fd=5 result=30\n1 92 return\n"
+			       "1 99 return\n");
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &(struct demux_options){});
+
+	REQUIRE(s->list.count == 2);
+	/* arrival, input, four times task that fails or closes, task that replies. */
+	CHECK_EQ_UINT(flow_session_at(s, 0).rport, 1001);
+	CHECK_EQ_UINT(flow_session_at(s, 0).calls, 7);
+	CHECK_EQ_UINT(flow_session_at(s, 0).errors, 2);
+	CHECK_EQ_UINT(flow_session_at(s, 1).calls, 5);
+	CHECK_EQ_UINT(flow_session_at(s, 1).errors, 0);
+	CHECK_EQ_UINT(s->rest_calls, 1);
+}
+
 TEST(a_connection_passed_to_another_process_is_one_session)
 {
 	_cleanup_flow_trace_ struct flow_trace *trace =

@@ -244,17 +244,22 @@ static uint32_t specific_place(const struct comparison *c, uint32_t place)
 	}
 }
 
-/* Calls of a function in good sessions, wherever. */
+/* Calls of a function in good sessions, wherever, or of another copy of it: it may be of a header. */
 static bool is_called_by_good(const struct comparison *c, uint32_t fn)
 {
-	for (uint32_t i = 1; i < c->profile->places.count; i++)
-		if (c->profile->places.items[i].fn == fn && c->profile->places.items[i].group[0].calls)
+	for (uint32_t i = 1; i < c->profile->places.count; i++) {
+		uint32_t other = c->profile->places.items[i].fn;
+
+		if (c->profile->places.items[i].group[0].calls &&
+		    (other == fn || (c->modules[other] == c->modules[fn] &&
+				     strcmp(c->functions[other]->name, c->functions[fn]->name) == 0)))
 			return true;
+	}
 	return false;
 }
 
-/* Along the call with most of the places below: the last function that good sessions never call. */
-static uint32_t innermost_new(const struct comparison *c, uint32_t place, const uint32_t *below)
+/* Along the call with that share of the places below: the last function that good sessions never call. */
+static uint32_t innermost_new(const struct comparison *c, uint32_t place, const uint32_t *below, double share)
 {
 	uint32_t found = place;
 
@@ -265,7 +270,7 @@ static uint32_t innermost_new(const struct comparison *c, uint32_t place, const 
 		     at = c->profile->places.items[at].next)
 			if (below[at] > below[next])
 				next = at;
-		if (!next || below[next] < PAUSE_SHARE * (below[place] - 1))
+		if (!next || below[next] < share * (below[place] - 1))
 			return found;
 		place = next;
 		found = is_called_by_good(c, c->profile->places.items[place].fn) ? found : place;
@@ -274,14 +279,15 @@ static uint32_t innermost_new(const struct comparison *c, uint32_t place, const 
 
 /*
  * The bad sessions paused between two segments, and not for their client: the function that made them pause is not open
- * then. It is the one that good sessions never call, with most of the places below; 0: there is none.
+ * then. It is the one that good sessions never call, with most of the places below, and called before the pause if
+ * there is such a one; 0: there is none.
  */
 static uint32_t pausing_place(const struct comparison *c, uint32_t place)
 {
 	const struct profile_figures *f = c->profile->places.items[place].group;
 	size_t n = c->profile->places.count;
 	_cleanup_free_ uint32_t *below = xzalloc((n + 1) * sizeof(*below));
-	uint32_t best = 0;
+	uint32_t best = 0, before = 0;
 
 	if (f[1].pause_ticks * 2 < f[1].wait_ticks + f[1].self_ticks)
 		return 0;
@@ -291,12 +297,21 @@ static uint32_t pausing_place(const struct comparison *c, uint32_t place)
 		if (!at->group[1].calls || !i)
 			continue;
 		below[at->parent] += ++below[i];
-		if ((!best || below[i] >= below[best]) && !at->group[0].calls && !at->is_dispatcher &&
-		    profile_seen(c->profile, i, 1) >= PAUSE_SHARE * c->profile->looked_at[1] &&
-		    !is_called_by_good(c, at->fn))
+		if (at->group[0].calls || at->is_dispatcher ||
+		    profile_seen(c->profile, i, 1) < PAUSE_SHARE * c->profile->looked_at[1] ||
+		    is_called_by_good(c, at->fn))
+			continue;
+		if (!best || below[i] >= below[best])
 			best = i;
+		/* A leaf only finds out, or helps. */
+		if (at->first_child && profile_order(c->profile, 1, i) < c->profile->pause_order[1] &&
+		    (!before || below[i] >= below[before]))
+			before = i;
 	}
-	return best ? innermost_new(c, best, below) : 0;
+	/* What comes before decides to wait, itself or in what it only wraps; what comes after is dispatched to. */
+	if (before)
+		return innermost_new(c, before, below, 1);
+	return best ? innermost_new(c, best, below, PAUSE_SHARE) : 0;
 }
 
 /* The place to name for time at this one. */

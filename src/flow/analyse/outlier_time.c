@@ -591,6 +591,13 @@ static bool lead_inwards(struct time_search *t, struct outlier_mark *mark)
 	if (place == mark->place)
 		return place;
 	if (place && test_place(t, place, mark->time, &there)) {
+		struct outlier_set outer = mark->few;
+		bool is_part =
+			there.few.count < outer.count && outlier_set_common(&there.few, &outer) == there.few.count;
+
+		/* Time between two calls counts where the session was before: that need not be the same for all. */
+		if (is_part && mark->chance < there.chance)
+			there.few = outer;
 		*mark = there;
 		return true;
 	}

@@ -5,6 +5,8 @@
 
 /* Sessions among which a thread's delay is shared. */
 #define TOUCHED_MAX 4096
+/* A poll of this part of a second was a wait, even if it is not known that it could have been. */
+#define PATIENT_PART 10000
 /* Times that a thread was given a CPU between two looks at its delays, that are counted. */
 #define RUNS_MAX 256u
 
@@ -35,6 +37,8 @@ struct hot_figures {
 struct session_state {
 	struct turn_segment until; /* all of its segments so far */
 	uint64_t calls;
+	uint64_t pause_ticks; /* the longest pause, */
+	uint32_t pause_calls; /* and calls before it */
 	bool has_begun;
 };
 
@@ -59,12 +63,13 @@ struct profiler {
 	SPILL(struct session_state) states; /* by number in demux.sessions */
 	/* Of sessions served by several threads, which are read one by one: their order is known only at the end. */
 	SPILL(struct turn_segment) shared;
-	uint64_t ready_ticks, idle_ticks, polled_ticks; /* of the thread, as in turn_segment */
-	bool is_client_op;                              /* the last operation was on a client's socket */
-	struct profile_delays *delays;                  /* NULL: not examined */
-	VEC(uint32_t) window;   /* cells with own time since the last look at the thread's delays */
-	bool is_idle_op;        /* the last operation is the one of idle_ticks */
-	uint64_t held_delay_ns; /* of the open segment, whose session is still unknown */
+	/* Of the thread, as in turn_segment. */
+	uint64_t ready_ticks, idle_ticks, polled_ticks, patient_sum;
+	bool is_client_op;             /* the last operation was on a client's socket */
+	struct profile_delays *delays; /* NULL: not examined */
+	VEC(uint32_t) window;          /* cells with own time since the last look at the thread's delays */
+	bool is_idle_op;               /* the last operation is the one of idle_ticks */
+	uint64_t held_delay_ns;        /* of the open segment, whose session is still unknown */
 	/* The last operation, if it counts as waiting for the client: some of it may have been for a CPU. */
 	struct turn_wait last_wait;
 	uint32_t last_index;
@@ -210,6 +215,10 @@ static void go_on(struct profiler *p, struct session_state *state, const struct 
 							min_of(segment->start_ticks, state->until.end_ticks)});
 	else if (turn_between(&state->until, segment, &wait))
 		count_wait(p, segment->index, &wait);
+	if (wait.is_pause && wait.ticks > state->pause_ticks) {
+		state->pause_ticks = wait.ticks;
+		state->pause_calls = segment->calls_before;
+	}
 	turn_join(&state->until, segment);
 }
 
@@ -368,6 +377,7 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 		segment->ready_ticks = p->ready_ticks;
 		segment->idle_ticks = p->idle_ticks;
 		segment->polled_ticks = p->polled_ticks;
+		segment->patient_sum = p->patient_sum;
 		segment->thread = (uint32_t)walk->thread;
 		segment->start_ticks = walk->frames.items[walk->root].ticks;
 		segment->end_ticks = ticks;
@@ -375,6 +385,7 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 			segment->place = p->frames.items[p->frames.count - 1].place;
 			segment->op_ticks = ticks;
 		}
+		segment->calls_before = (uint32_t)min_of(state->calls, (uint64_t)UINT32_MAX);
 		state->calls += p->segment_calls;
 		if (p->profile->spent.count)
 			p->profile->spent.items[index] += took - min_of(took, p->client_ticks);
@@ -492,6 +503,7 @@ static void see_outside(struct profiler *p, const struct walk *walk, const struc
 		.ready_ticks = p->ready_ticks,
 		.idle_ticks = p->idle_ticks,
 		.polled_ticks = p->polled_ticks,
+		.patient_sum = p->patient_sum,
 		.thread = (uint32_t)walk->thread,
 		.start_ticks = op->start_ticks,
 		.end_ticks = op->end_ticks,
@@ -557,6 +569,9 @@ static void examine(struct profiler *p, const struct walk *walk, const struct fl
 		p->polled_ticks = p->ready_ticks;
 		p->ready_ticks = op->end_ticks;
 		p->idle_ticks = op->end_ticks - op->start_ticks;
+		/* It may wait, or does. */
+		if (op->aux || p->idle_ticks > p->s->trace->ticks_per_second / PATIENT_PART)
+			p->patient_sum += p->ready_ticks - p->polled_ticks;
 	}
 	if (walk->root == SIZE_MAX) {
 		if (walk->op_session != DEMUX_NONE && op->op != FLOW_OP_ACCEPT)
@@ -596,8 +611,12 @@ static void shorten_wait(struct profiler *p, uint64_t delay_ns)
 {
 	double ticks = (double)delay_ns / max_of((double)p->s->trace->ns_per_tick, 1.0) * (double)(UINT64_C(1) << 48);
 
-	if (p->is_idle_op)
-		p->idle_ticks -= (uint64_t)min_of(ticks, (double)p->idle_ticks);
+	if (p->is_idle_op) {
+		uint64_t part = (uint64_t)min_of(ticks, (double)p->idle_ticks);
+
+		p->idle_ticks -= part;
+		p->is_idle_op = false;
+	}
 	if (!p->last_wait.ticks)
 		return;
 	p->last_wait.ticks = -(uint64_t)min_of(ticks, (double)p->last_wait.ticks);
@@ -720,6 +739,18 @@ static void count_shared_waits(struct profiler *p)
 	spill_done(&p->shared);
 }
 
+static void note_pauses(struct profiler *p)
+{
+	for (size_t i = 0; i < p->s->list.count; i++) {
+		const struct session_state *state = &p->states.items[p->s->list.items[i].id];
+		uint8_t group = p->group_of ? p->group_of[i] : 0;
+
+		if (group < 2 && state->pause_ticks)
+			p->profile->pause_order[group] = max_of(p->profile->pause_order[group], state->pause_calls);
+		spill_trim_at(i);
+	}
+}
+
 /* An open connection waits until the end of the recording. */
 static void count_last_waits(struct profiler *p)
 {
@@ -774,7 +805,8 @@ static void walk_all(struct profiler *p)
 
 		p->weight = summary ? summary->count : 1;
 		p->touched.count = p->window.count = 0;
-		p->delay_ticks = p->delay_client_ticks = p->ready_ticks = p->idle_ticks = p->polled_ticks = 0;
+		p->delay_ticks = p->delay_client_ticks = 0;
+		p->ready_ticks = p->idle_ticks = p->polled_ticks = p->patient_sum = 0;
 		walk_thread(&walk, &visitor, p, i);
 	}
 }
@@ -823,6 +855,7 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 	merge_hot(&p);
 	count_shared_waits(&p);
 	count_last_waits(&p);
+	note_pauses(&p);
 	profiler_done(&p);
 	return profile;
 }

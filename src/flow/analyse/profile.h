@@ -51,12 +51,13 @@ struct profile {
 	 * of one session is close together. The first half of the rows is group 0's; NULL: no sessions.
 	 */
 	uint64_t *seen[2 * PROFILE_SEEN / 64];
-	size_t seen_room;             /* places */
-	uint32_t looked_at[2];        /* sessions of each group with a bit */
-	uint32_t *weights;            /* sessions per bit; NULL: one each */
-	uint32_t *order[2];           /* profile_order; NULL: not examined */
-	size_t order_room;            /* places */
-	SPILL(uint64_t) spent;        /* by session index: ticks of all PROFILE_TIMES; empty: not examined */
+	size_t seen_room;        /* places */
+	uint32_t looked_at[2];   /* sessions of each group with a bit */
+	uint32_t *weights;       /* sessions per bit; NULL: one each */
+	uint32_t *order[2];      /* profile_order; NULL: not examined */
+	size_t order_room;       /* places */
+	uint32_t pause_order[2]; /* the same for the longest pause of a session, the latest of each group; 0: none */
+	SPILL(uint64_t) spent;   /* by session index: ticks of all PROFILE_TIMES; empty: not examined */
 	struct profile_delays delays; /* examined */
 	bool is_full;                 /* place limit reached: deeper calls count in their callers */
 };

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "flow/analyse/session.h"
+#include "flow/analyse/stray.h"
 #include "flow/trace/digest.h"
 
 static const struct field session_fields[] = {
@@ -42,8 +43,6 @@ RECORD_TYPE(flow_session_type, "flow_session", struct flow_session, session_fiel
 
 /* Longest chain of threads that pass work on. */
 #define HANDS_MAX 8
-/* Operations on outgoing connections that one call is remembered for. */
-#define TIES_MAX 64
 
 /* --- building, one walk over the trace --- */
 
@@ -334,63 +333,6 @@ static void learn_pushes(struct demux *demux)
 
 	for (unsigned hands = 0; goes_on && hands < HANDS_MAX; hands++)
 		goes_on = learn_pushes_once(demux);
-}
-
-/* --- connections opened by calls that serve no client: learned first, from later calls that serve both --- */
-
-struct tie_learner {
-	struct demux *demux;
-	uint32_t client; /* of the open segment; DEMUX_NONE */
-	VEC(uint32_t) made;
-};
-
-static void tie_enter(void *context, const struct walk *walk, uint32_t fn, uint64_t ticks)
-{
-	struct tie_learner *l = context;
-
-	(void)fn;
-	(void)ticks;
-	if (walk->root != SIZE_MAX && walk_at_root(walk)) {
-		l->client = DEMUX_NONE;
-		l->made.count = 0;
-	}
-}
-
-static void tie_leave(void *context, const struct walk *walk, uint64_t ticks)
-{
-	struct tie_learner *l = context;
-
-	if (walk->root == SIZE_MAX || !walk_at_root(walk) || l->client == DEMUX_NONE)
-		return;
-	vec_each(&l->made, made)
-		spill_push(&l->demux->ties, (struct demux_tie){ticks, *made, l->client});
-}
-
-static void tie_operation(void *context, const struct walk *walk, const struct flow_operation *op)
-{
-	struct tie_learner *l = context;
-	uint32_t index = walk->root == SIZE_MAX ? DEMUX_NONE : demux_socket_find(walk->demux, op->socket);
-
-	if (index == DEMUX_NONE)
-		return;
-	if (walk->demux->sockets.items[index].role == DEMUX_SERVED)
-		l->client = l->client == DEMUX_NONE ? index : l->client;
-	else if (walk->demux->sockets.items[index].role == DEMUX_MADE && l->made.count < TIES_MAX)
-		vec_push(&l->made, index);
-}
-
-static const struct walk_visitor tie_visitor = {.enter = tie_enter, .leave = tie_leave, .operation = tie_operation};
-
-static void learn_ties(struct demux *demux)
-{
-	struct tie_learner l = {.demux = demux, .client = DEMUX_NONE};
-	_cleanup_walk_ struct walk walk = {};
-
-	walk_init(&walk, demux);
-	for (size_t i = 0; i < demux->trace->thread_count; i++)
-		walk_thread(&walk, &tie_visitor, &l, i);
-	vec_done(&l.made);
-	demux_ties_sort(demux);
 }
 
 /* --- properties and order of sessions --- */
@@ -691,10 +633,12 @@ int flow_sessions_new(const struct flow_trace *trace, const struct demux_options
 		return r;
 	if (s->demux->has_values)
 		learn_pushes(s->demux);
-	if (s->demux->has_strays && s->demux->by <= DEMUX_REQUEST)
-		learn_ties(s->demux);
+	if (s->demux->has_strays)
+		stray_learn(s->demux);
 	if (!build_all(s)) {
 		demux_learn_all(s->demux);
+		if (s->demux->has_strays)
+			stray_learn(s->demux);
 		(void)build_all(s);
 	}
 	s->demux->is_sure = true;

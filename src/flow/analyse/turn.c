@@ -3,6 +3,9 @@
 
 #include <errno.h>
 
+/* Share of a pause that the thread had no work, at least. */
+#define PATIENT_SHARE 0.1
+
 static bool is_again(const struct flow_operation *op)
 {
 	return op->result == -EAGAIN || op->result == -EINTR;
@@ -84,16 +87,29 @@ static bool whose_turn(const struct turn_segment *s, struct turn_wait *wait)
 }
 
 /*
- * A session waits for what it waits for until the thread asks for all of its sessions and the kernel reports
- * this one. It may have been ready since the time before: what the thread did in between, it did for others.
+ * A session waits until the thread asks for all of its sessions and the answer has something for this one. It
+ * may have been there since the time before: what the thread did in between, it did for others.
  */
-static uint64_t idle_between(const struct turn_segment *before, const struct turn_segment *after, uint64_t gap)
+static uint64_t wait_between(const struct turn_segment *before, const struct turn_segment *after, uint64_t gap)
 {
 	if (before->thread != after->thread)
 		return gap;
 	if (before->end_ticks >= after->ready_ticks)
 		return 0;
 	return min_of(gap, after->idle_ticks + after->polled_ticks - min_of(before->end_ticks, after->polled_ticks));
+}
+
+/*
+ * Without anything that comes from outside, it waits for a timer; or it waits for nothing, and the thread works for it
+ * in calls that do not show it. Then the thread only looks whether there is more to do, and does not wait.
+ */
+static uint64_t pause_between(const struct turn_segment *before, const struct turn_segment *after, uint64_t gap)
+{
+	uint64_t patient = after->patient_sum - min_of(before->patient_sum, after->patient_sum);
+
+	if (before->thread == after->thread && (double)patient < PATIENT_SHARE * (double)gap)
+		return 0;
+	return wait_between(before, after, gap);
 }
 
 bool turn_between(const struct turn_segment *before, const struct turn_segment *after, struct turn_wait *ret_wait)
@@ -112,18 +128,18 @@ bool turn_between(const struct turn_segment *before, const struct turn_segment *
 		is_stall = before->is_partial || before->last == TURN_WRITE;
 		ret_wait->is_pause = !is_stall;
 		ret_wait->time = is_stall ? PROFILE_STALL : PROFILE_OWN;
-		ret_wait->ticks = is_stall ? gap : idle_between(before, after, gap);
+		ret_wait->ticks = is_stall ? gap : pause_between(before, after, gap);
 		ret_wait->place = is_stall || !before->place ? after->first_place : before->place;
 		ret_wait->is_queue = !is_stall && before->thread != after->thread;
 		return true;
 	case TURN_OTHER:
 		ret_wait->time = PROFILE_OWN;
-		ret_wait->ticks = idle_between(before, after, gap);
+		ret_wait->ticks = wait_between(before, after, gap);
 		return true;
 	case TURN_START:
 		ret_wait->is_pause = true;
 		ret_wait->time = PROFILE_OWN;
-		ret_wait->ticks = idle_between(before, after, gap);
+		ret_wait->ticks = pause_between(before, after, gap);
 		ret_wait->place = before->place ? before->place : after->first_place;
 		ret_wait->is_queue = before->thread != after->thread;
 		return true;
@@ -145,7 +161,10 @@ bool turn_open_end(const struct turn_segment *last, uint64_t end_ticks, struct t
 
 void turn_join(struct turn_segment *before, const struct turn_segment *after)
 {
-	before->end_ticks = max_of(before->end_ticks, after->end_ticks);
+	if (after->end_ticks >= before->end_ticks) {
+		before->end_ticks = after->end_ticks;
+		before->patient_sum = after->patient_sum;
+	}
 	if (after->last != TURN_NONE || after->is_partial) {
 		before->last = after->last != TURN_NONE ? after->last : before->last;
 		before->is_partial = after->is_partial;

@@ -38,7 +38,7 @@ enum flow_kind {
 	FLOW_OPERATION, /* flow_event_operation */
 	FLOW_VALUE,     /* arg: enum flow_value; value */
 	FLOW_ARGS,      /* of the preceding call: flow_event_argument */
-	FLOW_DELAY,     /* arg: enum flow_delay; value: ns on the run queue; flow_event_runs */
+	FLOW_DELAY,     /* arg: enum flow_delay; value: nanoseconds on the run queue; flow_event_runs */
 	FLOW_UNKNOWN,   /* kind unknown to this reader */
 };
 

@@ -93,8 +93,7 @@ enum flow_other {
 	FLOW_O_OPERATION = 9, /* argument: enum flow_op; struct flow_op_words, then words of the operation */
 	FLOW_O_VALUE = 10,    /* argument: enum flow_value; value (2): passed between threads */
 	FLOW_O_ARGS = 11,     /* arguments of the preceding call: 2 words each */
-	FLOW_O_DELAY =
-		12, /* argument: enum flow_delay; nanoseconds (2) on the run queue since the previous one, runs */
+	FLOW_O_DELAY = 12,    /* argument: enum flow_delay; nanoseconds on the run queue (2), runs, since the last */
 };
 
 enum flow_delay { FLOW_DELAY_RUNNING = 0, FLOW_DELAY_OPERATION = 1 /* in the preceding operation */ };
