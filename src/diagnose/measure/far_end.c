@@ -51,7 +51,7 @@ static const struct field far_end_fields[] = {
 	FIELD(M, far_layer, TEXT, "layer of that finding"),
 	FIELD(M, far_certainty, RATIO, "its certainty"),
 	FIELD(M, window_closed_by, TEXT, "host whose receive window was closed"),
-	FIELD(M, waits_for, TEXT, "host whose application the connection waited for"),
+	FIELD(M, waits_for, TEXT, "host whose application blocked the connection"),
 };
 #undef M
 RECORD_TYPE(far_end_measures_type, "measure.far_end", struct far_end_measures, far_end_fields,

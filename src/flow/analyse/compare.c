@@ -332,7 +332,7 @@ struct slowness {
 	double noise_ns;                  /* a delay that few are longer than */
 };
 
-/* Time of a session, without that of an idle client, and with or without what its threads waited for a CPU. */
+/* Time of a session, without that of an idle client, and with or without the scheduling delay of its threads. */
 static uint64_t time_of(const struct profile *profile, size_t index, bool with_delays)
 {
 	uint64_t ns = flow_span_ns(profile->trace, profile->spent.items[index]);

@@ -60,7 +60,7 @@ struct loss {
 	uint32_t place, slot;
 };
 
-/* Whose time it is: each is corrected for its own places only, which are few where others are waited for. */
+/* Whose time it is: each is corrected for its own places only, which are few for clients and other processes. */
 enum family { FAMILY_OWN, FAMILY_OTHERS, FAMILY_CLIENT, FAMILIES };
 
 struct time_search {

@@ -606,7 +606,7 @@ static void delay_session(struct profiler *p, uint32_t index, uint64_t ticks, do
 		p->delays->of.items[index] += (uint64_t)((double)flow_span_ns(p->s->trace, ticks) * min_of(share, 1.0));
 }
 
-/* The operation took longer for lack of a CPU, and not because of the client or of what it waited for. */
+/* Scheduling delay made the operation longer, not the client or another process. */
 static void shorten_wait(struct profiler *p, uint64_t delay_ns)
 {
 	double ticks = (double)delay_ns / max_of((double)p->s->trace->ns_per_tick, 1.0) * (double)(UINT64_C(1) << 48);

@@ -102,11 +102,11 @@ struct profile_cell {
 	bool has_others; /* operations on other sockets than the client's */
 	uint64_t calls;
 	uint64_t ticks[PROFILE_TIMES]; /* without callees */
-	uint64_t delay_ticks;          /* part of its own time: the thread waited for a CPU */
+	uint64_t delay_ticks;          /* part of its own time: the thread was on the run queue */
 	uint64_t window_ticks;         /* own time since the last look at that, while the trace is read */
 };
 
-/* Own time in which the thread had a CPU, or waited for something else. */
+/* Own time of the thread without its scheduling delay. */
 static inline uint64_t profile_cell_own(const struct profile_cell *cell)
 {
 	return cell->ticks[PROFILE_OWN] - min_of(cell->ticks[PROFILE_OWN], cell->delay_ticks);

@@ -32,7 +32,7 @@ struct turn_segment {
 	/* When the thread last waited for all of its sessions, for how long, and the end of its wait before that. */
 	uint64_t ready_ticks, idle_ticks, polled_ticks;
 	uint64_t patient_sum;  /* time up to waits in which the thread had no work, so far */
-	uint64_t lead_ticks;   /* the client was waited for inside, before the first bytes */
+	uint64_t lead_ticks;   /* inside, waiting for the client, before the first bytes */
 	uint32_t index;        /* of the session in the list */
 	uint32_t calls_before; /* of the session */
 	uint32_t thread;
