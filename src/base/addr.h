@@ -54,6 +54,13 @@ static inline bool addr_is_loopback(const struct addr *a)
 				    : a->family == ADDR_V6 && memcmp(a->bytes, six, sizeof(six)) == 0;
 }
 
+/* To many receivers: 224.0.0.0/4, 255.255.255.255, ff00::/8. */
+static inline bool addr_is_multicast(const struct addr *a)
+{
+	return a->family == ADDR_V4 ? a->bytes[12] >> 4 == 14 || a->bytes[12] == 255
+				    : a->family == ADDR_V6 && a->bytes[0] == 255;
+}
+
 /* Orders IPv4 before IPv6, then by value. */
 int addr_compare(const struct addr *a, const struct addr *b);
 bool prefix_contains(const struct prefix *p, const struct addr *a);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "probe/datagram.h"
 #include "probe/wire_tap.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/core/netns_state.h"
@@ -54,8 +55,10 @@ RECORD_TYPE(refusal_type, "refusal", struct refusal_record, refusal_fields,
 #define INTEREST_NS (30 * NSEC_PER_SEC)
 /* Servers and peers not seen for this long are removed. */
 #define FORGET_NS (60 * NSEC_PER_SEC)
-/* Above this many datagrams between samples most are not DNS, and inspecting each costs too much. */
-#define DATAGRAMS_MAX 4000
+/* Above this many datagrams between samples, inspecting each costs too much. */
+#define DATAGRAMS_MAX 2000
+/* Then not for this long. */
+#define CROWDED_NS (10 * NSEC_PER_SEC)
 
 /* RCODEs about the server, not the name: FORMERR, SERVFAIL, NOTIMP, REFUSED. */
 #define SERVER_CODES (1u << 1 | 1u << 2 | 1u << 4 | 1u << 5)
@@ -82,8 +85,12 @@ struct wire {
 	const struct snapshot *snapshot;            /* while the tap is read */
 	int fd;                                     /* -1: closed */
 	uint64_t resets_until_ns, lookups_until_ns; /* when to stop, CLOCK_MONOTONIC; 0: closed */
+	uint64_t crowded_until_ns;                  /* too many datagrams */
+	enum wire_wanted wanted;
 	bool has_counters;
-	uint64_t failed_attempts, datagrams;
+	uint64_t failed_attempts, sent, received;
+	struct datagrams datagrams;
+	uint64_t taken;     /* datagrams in this sample, forwarded ones included */
 	struct map servers; /* address -> struct server */
 	struct map pending; /* struct lookup_key -> struct query */
 	struct map peers;   /* struct peer_key -> struct peer */
@@ -108,6 +115,7 @@ static void close_tap(struct wire *wire)
 		close(wire->fd);
 	wire->fd = -1;
 	map_done(&wire->pending);
+	datagrams_miss(&wire->datagrams);
 }
 
 static void release_wire(struct netns_state *state)
@@ -117,6 +125,7 @@ static void release_wire(struct netns_state *state)
 	close_tap(wire);
 	map_done(&wire->servers);
 	map_done(&wire->peers);
+	datagrams_done(&wire->datagrams);
 }
 
 static struct wire *wire_of(struct snapshot *snapshot)
@@ -130,6 +139,7 @@ static struct wire *wire_of(struct snapshot *snapshot)
 	wire->servers = MAP_INIT(sizeof(struct addr), sizeof(struct server), SERVERS_MAX);
 	wire->pending = MAP_INIT(sizeof(struct lookup_key), sizeof(struct query), PENDING_MAX);
 	wire->peers = MAP_INIT(sizeof(struct peer_key), sizeof(struct peer), PEERS_MAX);
+	datagrams_init(&wire->datagrams);
 	return wire;
 }
 
@@ -165,8 +175,10 @@ static void look_for_signs(struct snapshot *snapshot, struct wire *wire, uint64_
 	static const char *const failing[] = {"TcpAttemptFails", "TcpEstabResets", "IcmpInDestUnreachs",
 					      "Icmp6InDestUnreachs", NULL};
 	static const char *const sending[] = {"UdpOutDatagrams", "Udp6OutDatagrams", NULL};
+	static const char *const receiving[] = {"UdpInDatagrams", "Udp6InDatagrams", NULL};
 	uint64_t failures = counters_moved(snapshot, wire->of.netns, failing, &wire->failed_attempts),
-		 datagrams = counters_moved(snapshot, wire->of.netns, sending, &wire->datagrams);
+		 sent = counters_moved(snapshot, wire->of.netns, sending, &wire->sent),
+		 received = counters_moved(snapshot, wire->of.netns, receiving, &wire->received);
 	bool first = !wire->has_counters;
 
 	wire->has_counters = true;
@@ -174,7 +186,9 @@ static void look_for_signs(struct snapshot *snapshot, struct wire *wire, uint64_
 		wire->resets_until_ns = now_ns + INTEREST_NS;
 	else if (first && wire->failed_attempts > 0)
 		wire->resets_until_ns = now_ns + FIRST_NS;
-	if (has_resolver_socket(snapshot, wire->of.netns) || (!first && datagrams > 0 && datagrams < DATAGRAMS_MAX))
+	if (!first && (sent + received > DATAGRAMS_MAX || wire->taken > DATAGRAMS_MAX))
+		wire->crowded_until_ns = now_ns + CROWDED_NS;
+	if (has_resolver_socket(snapshot, wire->of.netns) || (!first && sent > 0 && now_ns >= wire->crowded_until_ns))
 		wire->lookups_until_ns = now_ns + INTEREST_NS;
 }
 
@@ -311,6 +325,14 @@ static void take_rejected(struct wire *wire, const struct wire_packet *packet, u
 		peer->datagrams++;
 }
 
+/* Datagrams between other hosts pass as well. */
+static void take_datagram(struct wire *wire, const struct wire_packet *packet, uint64_t time_ns)
+{
+	wire->taken++;
+	if (is_local(wire, &packet->laddr))
+		datagrams_take(&wire->datagrams, packet, time_ns);
+}
+
 static void take(const struct wire_packet *packet, uint64_t time_ns, void *context)
 {
 	struct wire *wire = context;
@@ -331,6 +353,9 @@ static void take(const struct wire_packet *packet, uint64_t time_ns, void *conte
 		break;
 	case WIRE_REJECTED:
 		take_rejected(wire, packet, time_ns);
+		break;
+	case WIRE_DATAGRAM:
+		take_datagram(wire, packet, time_ns);
 		break;
 	case WIRE_SEGMENT:
 	case WIRE_OTHER:
@@ -413,14 +438,31 @@ static void note_listeners(const struct snapshot *snapshot, struct wire *wire)
 			wire->listening[s->lport / 8] |= (uint8_t)(1u << s->lport % 8);
 }
 
-/* Reads the packets since the previous sample. */
-static void read_tap(struct snapshot *snapshot, struct wire *wire, bool lookups)
+/* Changes take effect with the next packet. */
+static void want(struct wire *wire, enum wire_wanted wanted)
 {
-	wire_tap_set_lookups(wire->fd, lookups);
+	if (wanted == wire->wanted || wire_tap_want(wire->fd, wanted) < 0)
+		return;
+	if (wire->wanted == WIRE_WANTED_DATAGRAMS)
+		datagrams_miss(&wire->datagrams);
+	wire->wanted = wanted;
+}
+
+/* Reads the packets since the previous sample. */
+static void read_tap(struct snapshot *snapshot, struct wire *wire)
+{
+	uint64_t missed;
+
 	note_listeners(snapshot, wire);
 	wire->snapshot = snapshot;
-	wire->lost += wire_tap_read(wire->fd, take, wire);
+	wire->taken = 0;
+	missed = wire_tap_read(wire->fd, take, wire);
+	if (missed > 0)
+		datagrams_miss(&wire->datagrams);
+	wire->lost += missed + wire->datagrams.lost;
+	wire->datagrams.lost = 0;
 	count_pending(wire, clock_real_ns());
+	datagrams_age(&wire->datagrams, clock_real_ns());
 	if (wire->lost > 0)
 		snapshot_gap(snapshot, NULL, "%llu packets or peers exceeded the table limits",
 			     (unsigned long long)wire->lost);
@@ -443,13 +485,19 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		wire->fd = wire_tap_open(why);
 		if (wire->fd < 0)
 			return wire->fd;
+		wire->wanted = WIRE_WANTED_RESETS;
 	}
-	if (wire->fd >= 0)
-		read_tap(snapshot, wire, lookups);
+	if (wire->fd >= 0) {
+		read_tap(snapshot, wire);
+		want(wire, !lookups                          ? WIRE_WANTED_RESETS
+			   : now_ns < wire->crowded_until_ns ? WIRE_WANTED_LOOKUPS
+							     : WIRE_WANTED_DATAGRAMS);
+	}
 	if (!lookups && !resets)
 		close_tap(wire);
 	add_servers(snapshot, wire, clock_real_ns());
 	add_peers(snapshot, wire, clock_real_ns());
+	datagrams_add(&wire->datagrams, snapshot, wire->of.netns);
 	return 0;
 }
 
@@ -458,12 +506,12 @@ static void release(void *data)
 	netns_states_done(data, release_wire);
 }
 
-static const struct record_type *const types[] = {&lookup_type, &refusal_type, NULL};
+static const struct record_type *const types[] = {&lookup_type, &refusal_type, &datagram_type, NULL};
 static const struct record_type *const needs[] = {&counter_type, &socket_type, &address_type, NULL};
 
 static const struct snapshot_source wire_source = {
 	.name = "wire",
-	.lost = "DNS queries, and refused or reset connections",
+	.lost = "DNS queries, UDP requests, and refused or reset connections",
 	.types = types,
 	.needs = needs,
 	.stage = STAGE_REST,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * State that no kernel table keeps: DNS queries and replies (type "lookup", one record per name server), and refused or
- * reset connections (type "refusal", one record per remote service). A packet socket with a filter for only these
- * captures them; it is open only while counters or sockets show a sign of them. All counts start when it opens.
+ * State that no kernel table keeps: DNS queries and replies (type "lookup", one record per name server), refused or
+ * reset connections (type "refusal", one record per remote service), and UDP requests (datagram.h). A packet socket
+ * with a filter for only these captures them; it is open only while counters or sockets show a sign of them. All counts
+ * start when it opens.
  */
 #pragma once
 
@@ -47,16 +48,19 @@ enum wire_kind {
 	WIRE_REFUSED,     /* reset in reply to a SYN, or ICMP error about a connection */
 	WIRE_REJECTED,    /* ICMP error about a UDP datagram that is no DNS query */
 	WIRE_RESET,       /* any other reset */
+	WIRE_DATAGRAM,    /* any other UDP datagram */
 	WIRE_SEGMENT,     /* any other received segment */
 };
 
 struct wire_packet {
 	enum wire_kind kind;
 	struct addr raddr; /* name server, or sender of the segment */
-	struct addr laddr; /* of an ICMP error: who sent what it is about */
+	struct addr laddr; /* of an ICMP error: who sent what it is about; of a datagram: the address of this host */
 	uint16_t lport, rport;
 	uint16_t id;       /* DNS query id */
 	uint8_t rcode;     /* of a DNS reply */
+	uint32_t digest;   /* of the first bytes of a datagram, and its length */
+	bool outgoing;     /* sent by this host */
 	bool via_loopback; /* received over loopback */
 };
 

@@ -48,13 +48,38 @@ static bool open_ip(struct cut *cut, struct addr *ret_from, struct addr *ret_to,
 	return true;
 }
 
+static uint32_t digest_of(const struct cut *cut)
+{
+	uint32_t digest = 2166136261u ^ be16(cut->at + 4); /* its length; the checksum depends on the sender's port */
+
+	for (size_t i = UDP_HEADER; i < cut->left; i++)
+		digest = (digest ^ cut->at[i]) * 16777619u;
+	return digest;
+}
+
+static void parse_datagram(const struct cut *cut, const struct addr *from, const struct addr *to, bool outgoing,
+			   struct wire_packet *packet)
+{
+	uint16_t source = be16(cut->at), target = be16(cut->at + 2);
+
+	packet->kind = WIRE_DATAGRAM;
+	packet->outgoing = outgoing;
+	packet->laddr = outgoing ? *from : *to;
+	packet->raddr = outgoing ? *to : *from;
+	packet->lport = outgoing ? source : target;
+	packet->rport = outgoing ? target : source;
+	packet->digest = digest_of(cut);
+}
+
 static void parse_udp(const struct cut *cut, const struct addr *from, const struct addr *to, bool outgoing,
 		      struct wire_packet *packet)
 {
 	const uint8_t *dns = cut->at + UDP_HEADER;
 	bool is_answer;
 
-	if (cut->left < UDP_HEADER + DNS_HEADER)
+	if (cut->left >= UDP_HEADER && be16(cut->at) != DNS_PORT && be16(cut->at + 2) != DNS_PORT)
+		parse_datagram(cut, from, to, outgoing, packet);
+	if (packet->kind == WIRE_DATAGRAM || cut->left < UDP_HEADER + DNS_HEADER)
 		return;
 	is_answer = dns[2] & 0x80;
 	packet->id = be16(dns);

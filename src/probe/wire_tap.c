@@ -22,7 +22,7 @@
 #endif
 
 /* Jump targets in the filters. */
-enum { LINE_V6 = 8, LINE_PROTOCOL = 10, LINE_TCP = 18, LINE_TAKE = 20, LINE_LEAVE = 21 };
+enum { LINE_V6 = 8, LINE_PROTOCOL = 10, LINE_DNS = 14, LINE_TCP = 18, LINE_TAKE = 20, LINE_LEAVE = 21 };
 enum { LINE_FLOWS = 12, FLOW_LINE_LEAVE = LINE_FLOWS + WIRE_FLOWS_MAX, FLOW_LINE_TAKE };
 
 #define LOAD(size, mode, k) BPF_STMT(BPF_LD | BPF_##size | BPF_##mode, (uint32_t)(k))
@@ -38,21 +38,17 @@ enum { LINE_FLOWS = 12, FLOW_LINE_LEAVE = LINE_FLOWS + WIRE_FLOWS_MAX, FLOW_LINE
 		BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0), LOAD(B, ABS, 9), GO(7, LINE_PROTOCOL),                         \
 		BPF_STMT(BPF_LDX | BPF_W | BPF_IMM, 40), LOAD(B, ABS, 6)
 
-static const struct sock_filter news[] = {
-	TO_PROTOCOL(LINE_LEAVE),
-	IF(10, JEQ, IPPROTO_TCP, LINE_TCP, 11),
-	IF(11, JEQ, IPPROTO_ICMP, LINE_TAKE, 12),
-	IF(12, JEQ, IPPROTO_ICMPV6, LINE_TAKE, 13),
-	IF(13, JEQ, IPPROTO_UDP, 14, LINE_LEAVE),
-	LOAD(H, IND, 0),
-	IF(15, JEQ, 53, LINE_TAKE, 16),
-	LOAD(H, IND, 2),
-	IF(17, JEQ, 53, LINE_TAKE, LINE_LEAVE),
-	LOAD(B, IND, 13),
-	IF(19, JSET, 4, LINE_TAKE, LINE_LEAVE), /* RST flag */
-	BPF_STMT(BPF_RET | BPF_K, WIRE_PACKET_MAX),
-	BPF_STMT(BPF_RET | BPF_K, 0),
-};
+/* Resets, ICMP, and of UDP what stands at line udp. */
+#define NEWS(udp)                                                                                                      \
+	{                                                                                                              \
+		TO_PROTOCOL(LINE_LEAVE), IF(10, JEQ, IPPROTO_TCP, LINE_TCP, 11),                                       \
+			IF(11, JEQ, IPPROTO_ICMP, LINE_TAKE, 12), IF(12, JEQ, IPPROTO_ICMPV6, LINE_TAKE, 13),          \
+			IF(13, JEQ, IPPROTO_UDP, udp, LINE_LEAVE), LOAD(H, IND, 0), IF(15, JEQ, 53, LINE_TAKE, 16),    \
+			LOAD(H, IND, 2), IF(17, JEQ, 53, LINE_TAKE, LINE_LEAVE), LOAD(B, IND, 13),                     \
+			IF(19, JSET, 4, LINE_TAKE, LINE_LEAVE), /* RST flag */                                         \
+			BPF_STMT(BPF_RET | BPF_K, WIRE_PACKET_MAX), BPF_STMT(BPF_RET | BPF_K, 0),                      \
+	}
+static const struct sock_filter news[] = NEWS(LINE_DNS), all_news[] = NEWS(LINE_TAKE);
 
 static int attach(int fd, const struct sock_filter *filter, size_t len)
 {
@@ -81,6 +77,16 @@ int wire_tap_set_flows(int fd, const struct wire_flow *flows, unsigned count)
 	return attach(fd, filter, ARRAY_SIZE(filter));
 }
 
+int wire_tap_want(int fd, enum wire_wanted wanted)
+{
+	int on = wanted > WIRE_WANTED_RESETS, ignore = !on;
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
+	/* Kernels before 4.20 always deliver both directions. */
+	(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &ignore, sizeof(ignore));
+	return attach(fd, wanted == WIRE_WANTED_DATAGRAMS ? all_news : news, ARRAY_SIZE(news));
+}
+
 int wire_tap_open(struct why *why)
 {
 	/* Protocol 0: receives nothing until the filter is attached. */
@@ -91,25 +97,15 @@ int wire_tap_open(struct why *why)
 	if (fd < 0)
 		return why_set(why, -errno, "cannot open a packet socket: %s%s", strerror(errno),
 			       errno == EPERM ? " (needs CAP_NET_RAW)" : "");
-	if (attach(fd, news, ARRAY_SIZE(news)) < 0)
+	if (wire_tap_want(fd, WIRE_WANTED_RESETS) < 0)
 		return why_set(why, -errno, "cannot set up a packet socket: %s", strerror(errno));
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) < 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
-	wire_tap_set_lookups(fd, false);
 	if (bind(fd, (struct sockaddr *)&all, sizeof(all)) < 0)
 		return why_set(why, -errno, "cannot bind a packet socket: %s", strerror(errno));
 	taken = fd;
 	fd = -1;
 	return taken;
-}
-
-void wire_tap_set_lookups(int fd, bool wanted)
-{
-	int ignore = !wanted, on = wanted;
-
-	(void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
-	/* Kernels before 4.20 always deliver both directions. */
-	(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &ignore, sizeof(ignore));
 }
 
 static uint64_t time_of(struct msghdr *message)

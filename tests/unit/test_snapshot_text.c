@@ -128,6 +128,11 @@ TEST(system_calls_and_their_descriptors)
 	CHECK_OK(process_parse_syscall(text, &thread));
 	CHECK_EQ_UINT(thread.syscall, number);
 	CHECK_EQ_UINT(thread.syscall_fd, UINT32_MAX);
+	CHECK_EQ_UINT(process_parse_poll_of_one(text), 5);
+	snprintf(text, sizeof(text), "%u 0x5 0x2\n", (unsigned)number);
+	CHECK_EQ_UINT(process_parse_poll_of_one(text), 0);
+	CHECK_EQ_UINT(process_parse_poll_of_one("0 0x5 0x1\n"), 0);
+	CHECK_EQ_UINT(process_parse_poll_of_one("running\n"), 0);
 	CHECK_ERR(process_parse_syscall("", &thread), -EBADMSG);
 	CHECK_ERR(process_parse_syscall("99999999 0x1", &thread), -EBADMSG);
 }

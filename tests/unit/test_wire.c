@@ -98,6 +98,34 @@ TEST(lookups)
 	CHECK_EQ_INT(parse(&answer, true).kind, WIRE_OTHER);
 }
 
+TEST(datagrams)
+{
+	struct packet request = make_udp(40000, 1812, 1, 2), same = make_udp(40001, 1812, 1, 2),
+		      other = make_udp(40000, 1812, 1, 3);
+	struct wire_packet packet = parse(&request, true);
+	char text[ADDR_TEXT_MAX];
+
+	CHECK_EQ_INT(packet.kind, WIRE_DATAGRAM);
+	CHECK(packet.outgoing);
+	CHECK_EQ_UINT(packet.lport, 40000);
+	CHECK_EQ_UINT(packet.rport, 1812);
+	addr_format(&packet.raddr, text);
+	CHECK_EQ_TEXT(text, "10.0.0.1");
+	addr_format(&packet.laddr, text);
+	CHECK_EQ_TEXT(text, "10.0.0.2");
+	CHECK_EQ_UINT(parse(&same, true).digest, packet.digest);
+	CHECK(parse(&other, true).digest != packet.digest);
+	packet = parse(&request, false);
+	CHECK(!packet.outgoing);
+	CHECK_EQ_UINT(packet.lport, 1812);
+	CHECK_EQ_UINT(packet.rport, 40000);
+	/* A header alone is a datagram; half of one is not. */
+	request.len = 28;
+	CHECK_EQ_INT(parse(&request, true).kind, WIRE_DATAGRAM);
+	request.len = 27;
+	CHECK_EQ_INT(parse(&request, true).kind, WIRE_OTHER);
+}
+
 TEST(errors_about_lookups)
 {
 	struct packet query = make_udp(40000, 53, 0x01, 0), other = make_udp(40000, 123, 0x01, 0), error;

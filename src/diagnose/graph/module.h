@@ -65,7 +65,8 @@ struct module_measures {
 	const struct usual_measures *usual;     /* against what is usual */
 	const struct far_end_measures *far_end; /* of a connection that was recorded at both ends */
 	const struct peer_measures *peer;
-	const struct attempted_measures *attempted; /* of a remote service */
+	const struct attempted_measures *attempted; /* of a remote service, as is the next one */
+	const struct datagram_measures *datagram;
 	const struct resolver_measures *resolver;
 	const struct dropped_measures *dropped; /* of a socket or flow: its packets that this host dropped */
 	const struct flow_measures *flow;

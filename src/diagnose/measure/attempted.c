@@ -68,16 +68,6 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	}
 }
 
-/* One that refused nothing has no measures of its own yet: its address is one. */
-static const struct peer_measures *named_peer(const struct attempted_track *t, struct graph *graph)
-{
-	struct peer_measures *m = graph_alloc(graph, sizeof(*m));
-
-	m->raddr = t->last.raddr;
-	m->rport = t->last.rport;
-	return m;
-}
-
 static void add_module(const struct attempted_track *t, uint64_t unsent, uint64_t given_up, struct graph *graph)
 {
 	struct endpoint remote = {t->last.raddr, t->last.rport};
@@ -99,7 +89,7 @@ static void add_module(const struct attempted_track *t, uint64_t unsent, uint64_
 	peer = graph_module(graph, MODULE_PEER, buf_text(&id), buf_text(&id) + strlen("peer:"));
 	peer->measures.attempted = m;
 	if (!peer->measures.peer)
-		peer->measures.peer = named_peer(t, graph);
+		peer->measures.peer = refusal_none(graph, &remote);
 	if (unsent == 0 || !m->unsent_error)
 		return;
 	route = flow_module_below(graph, MODULE_ROUTE, address);

@@ -83,6 +83,15 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	}
 }
 
+const struct peer_measures *refusal_none(struct graph *graph, const struct endpoint *remote)
+{
+	struct peer_measures *m = graph_alloc(graph, sizeof(*m));
+
+	m->raddr = remote->addr;
+	m->rport = remote->port;
+	return m;
+}
+
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;

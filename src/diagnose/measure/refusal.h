@@ -12,3 +12,7 @@ struct peer_measures {
 };
 
 extern const struct record_type peer_measures_type;
+
+struct graph;
+/* Of one that refused nothing: address and port alone. */
+const struct peer_measures *refusal_none(struct graph *graph, const struct endpoint *remote);

@@ -4,6 +4,7 @@
 #include "diagnose/measure/app.h"
 #include "diagnose/measure/attempted.h"
 #include "diagnose/measure/conn.h"
+#include "diagnose/measure/datagram_service.h"
 #include "diagnose/measure/dropped.h"
 #include "diagnose/measure/egress.h"
 #include "diagnose/measure/endpoint.h"
@@ -45,8 +46,9 @@ static const struct module_scope flow_scope = {
 	.parts = {MODULE_PART(flow), MODULE_PART(dropped), MODULE_PART(forwarding), MODULE_PART(host)}};
 MODULE_SCOPE(flow_scope);
 
-static const struct module_scope peer_scope = {.kind = MODULE_PEER,
-					       .parts = {MODULE_PART(peer), MODULE_PART(attempted), MODULE_PART(host)}};
+static const struct module_scope peer_scope = {
+	.kind = MODULE_PEER,
+	.parts = {MODULE_PART(peer), MODULE_PART(attempted), MODULE_PART(datagram), MODULE_PART(host)}};
 MODULE_SCOPE(peer_scope);
 
 static const struct module_scope resolver_scope = {.kind = MODULE_RESOLVER,

@@ -184,6 +184,19 @@ int process_parse_syscall(const char *text, struct thread_record *thread)
 	return 0;
 }
 
+uint64_t process_parse_poll_of_one(const char *text)
+{
+	uint64_t number, list, count;
+
+	if (!scan_u64(&text, &number) || !scan_u64(&text, &list) || !scan_u64(&text, &count) || count != 1)
+		return 0;
+#ifdef SYS_poll
+	if (number == SYS_poll)
+		return list;
+#endif
+	return number == SYS_ppoll ? list : 0;
+}
+
 void process_parse_status(const char *text, uint32_t *uid, uint64_t *voluntary, uint64_t *involuntary)
 {
 	uint64_t value;

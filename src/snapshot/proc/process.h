@@ -30,7 +30,7 @@ struct thread_record {
 	char comm[16];
 	uint8_t thread_state;
 	uint16_t syscall;    /* number; unknown while running or not readable */
-	uint32_t syscall_fd; /* first argument, if that is a descriptor */
+	uint32_t syscall_fd; /* first argument, if that is a descriptor; of a poll of one descriptor, that one */
 	char wchan[40];
 	uint64_t run_ns;
 	uint64_t wait_ns; /* runnable, waiting for a CPU */
@@ -65,6 +65,8 @@ int process_parse_stat(const char *text, struct task_stat *ret_stat) _must_check
 int process_parse_schedstat(const char *text, struct thread_record *thread);
 /* /proc/TID/syscall: "running", "-1 ..." or the number and arguments */
 int process_parse_syscall(const char *text, struct thread_record *thread);
+/* Of a poll of one descriptor, the address of its struct pollfd in the program; otherwise 0. */
+uint64_t process_parse_poll_of_one(const char *text);
 /* /proc/PID/status: user and context switches */
 void process_parse_status(const char *text, uint32_t *uid, uint64_t *voluntary, uint64_t *involuntary);
 /* /proc/PID/limits: soft limit of open files; UINT32_MAX: unlimited or absent */

@@ -3,8 +3,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/vec.h"
 #include "snapshot/proc/cgroup_path.h"
@@ -166,14 +168,30 @@ static void remember(struct state *state, const struct snapshot *snapshot)
 		vec_push(&state->last, *thread);
 }
 
+/* The descriptor is in the program's memory, readable with the same privilege as the system call. */
+static void read_polled(int dir, uint64_t address, struct thread_record *thread)
+{
+	_cleanup_close_ int fd = openat(dir, "mem", O_RDONLY | O_CLOEXEC);
+	struct pollfd polled;
+
+	if (fd >= 0 && address <= INT64_MAX &&
+	    pread(fd, &polled, sizeof(polled), (off_t)address) == (ssize_t)sizeof(polled) && polled.fd >= 0)
+		thread->syscall_fd = (uint32_t)polled.fd;
+}
+
 static void read_blocked(struct snapshot *snapshot, struct state *state, int dir, struct thread_record *thread)
 {
 	int r = read_at(snapshot, dir, "syscall");
+	uint64_t polled = 0;
 
-	if (r == 0)
+	if (r == 0) {
 		(void)process_parse_syscall(text_of(snapshot), thread);
-	else
+		polled = process_parse_poll_of_one(text_of(snapshot));
+		if (polled)
+			read_polled(dir, polled, thread);
+	} else {
 		state->hidden += r == -EACCES || r == -EPERM;
+	}
 	if (read_at(snapshot, dir, "wchan") == 0 && strcmp(text_of(snapshot), "0") != 0)
 		snprintf(thread->wchan, sizeof(thread->wchan), "%s", text_of(snapshot));
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is measured of a remote service that is asked by UDP. */
+#pragma once
+
+#include "record/field.h"
+
+struct datagram_measures {
+	uint64_t dgram_requests, dgram_repeats, dgram_unheeded, dgram_answers, dgram_overdue;
+	double dgram_slow_share, dgram_repeat_share;
+	uint64_t dgram_latency_ns, dgram_wait_ns;
+	double dgram_rtts;
+	double dgram_waited_share;
+	char dgram_comm[16];
+	uint32_t dgram_pid;
+};
+
+extern const struct record_type datagram_measures_type;
