@@ -44,6 +44,7 @@ enum option_file {
 	FILE_WRITE,  /* a file */
 	FILE_TREE,   /* a directory into which files are written */
 	FILE_SERVER, /* no file, but an address: the command connects to it */
+	FILE_LISTEN, /* the same: it listens there; unix:PATH is made and removed */
 };
 
 struct text_list {
