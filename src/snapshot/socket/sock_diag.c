@@ -148,8 +148,7 @@ static uint64_t figure_of(const char *text, const char *line, const char *word)
 	return 0;
 }
 
-/* TCP sockets of this namespace, both families, including TIME-WAIT; 0: none or unknown. */
-static uint64_t count_tcp(struct snapshot *snapshot)
+uint64_t socket_count_tcp(struct snapshot *snapshot)
 {
 	uint64_t count;
 
@@ -160,6 +159,14 @@ static uint64_t count_tcp(struct snapshot *snapshot)
 	if (snapshot_read(snapshot, "/proc/thread-self/net/sockstat6") == 0)
 		count += figure_of(buf_text(&snapshot->text), "TCP6:", "inuse");
 	return count;
+}
+
+/* The kernel counts allocated sockets of all namespaces together. */
+uint64_t socket_count_tcp_of_host(struct snapshot *snapshot)
+{
+	if (snapshot_read(snapshot, "/proc/thread-self/net/sockstat") < 0)
+		return 0;
+	return figure_of(buf_text(&snapshot->text), "\nTCP:", "alloc");
 }
 
 static struct part part_of(struct snapshot *snapshot, const struct snapshot_request *request)
@@ -266,7 +273,7 @@ static int collect_fast(struct snapshot *snapshot, struct part *whole, const str
 
 static int collect_tcp(struct snapshot *snapshot, struct part *whole, const struct snapshot_request *request)
 {
-	uint64_t expected = count_tcp(snapshot);
+	uint64_t expected = socket_count_tcp(snapshot);
 
 	if (expected >= WORKER_WORTH) {
 		whole->ext &= (uint8_t)~EXT_SERVICE;

@@ -8,8 +8,9 @@
 #include "snapshot/core/netns_state.h"
 #include "snapshot/socket/sock_ask.h"
 
-/* A connection without activity for this long is idle. */
-#define SOCK_ACTIVE_NS (2 * UINT64_C(1000000000))
+/* A connection without activity for this long is idle; one that waits for an answer stays for longer. */
+#define SOCK_ACTIVE_NS  (2 * UINT64_C(1000000000))
+#define SOCK_WAITING_NS (30 * UINT64_C(1000000000))
 
 struct sock_watch {
 	struct netns_state of;
