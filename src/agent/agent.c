@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "run/agent_ask.h"
+#include "run/command_confine.h"
 
 #define HOUSEKEEPING_NS (5 * NSEC_PER_SEC)
 /* What is kept around a finding, and how often one that lasts is marked. */
@@ -143,9 +144,10 @@ static int open_socket(struct agent *agent)
 {
 	const char *path = agent->options->socket ?: geteuid() == 0 ? AGENT_SOCKET : "none";
 
-	return strcmp(path, "none") == 0 ? 0
-					 : agent_socket_new(agent->run->loop, path, agent->options->store,
-							    &agent->socket, &agent->run->why);
+	if (strcmp(path, "none") == 0)
+		return 0;
+	command_confine_note(FILE_WRITE, path);
+	return agent_socket_new(agent->run->loop, path, agent->options->store, &agent->socket, &agent->run->why);
 }
 
 static int begin(struct run_sink *sink, struct run *run)
@@ -153,6 +155,8 @@ static int begin(struct run_sink *sink, struct run *run)
 	struct agent *agent = (struct agent *)sink;
 	int r = run_stored(run, store_limit_size(run->store, agent->options->size));
 
+	/* Reports of findings, and who asks for the recording. */
+	run_needs(run, MAY_SERVE, 0);
 	if (r == 0)
 		r = run_stored(run, store_each_mark(run->store, MARK, add_incident, agent));
 	if (r == 0)

@@ -69,8 +69,8 @@ static const struct command serve_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct serve_options),
-	/* Clients, tools as processes, and the file of a UNIX socket. */
-	.reader_may = MAY_SERVE | MAY_EXEC | MAY_NAME_FILES,
+	.reader_may = MAY_SERVE,
+	.starts = true,
 	.run = run,
 };
 COMMAND(serve_command);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "run/starter.h"
+
 /* Of the command that runs; a process runs one. */
 static struct confine files;
 static bool confined;
@@ -13,6 +15,11 @@ static const bool confines = false;
 #else
 static const bool confines = true;
 #endif
+
+bool command_confines(void)
+{
+	return confines;
+}
 
 struct search {
 	const uint8_t *config;
@@ -34,6 +41,11 @@ void command_confine_note(enum option_file kind, const char *path)
 		break;
 	case FILE_SERVER:
 		files.may |= path ? MAY_SERVE : 0;
+		break;
+	case FILE_LISTEN:
+		files.may |= path ? MAY_SERVE : 0;
+		if (path && strncmp(path, "unix:", 5) == 0)
+			confine_add_socket(&files, path + 5);
 		break;
 	case FILE_NONE:
 		break;
@@ -62,8 +74,10 @@ static bool add_files_of(const struct option_spec *spec, void *context)
 
 static int apply(struct why *why)
 {
-	int r = confines ? confine_apply(&files, why) : 0;
+	int r;
 
+	files.may |= MAY_WRITE;
+	r = confines ? confine_apply(&files, why) : 0;
 	confine_done(&files);
 	confined = true;
 	return r;
@@ -76,6 +90,13 @@ int command_confine(const struct command *command, const void *config, struct wh
 	if (confined || !command->options)
 		return 0;
 	option_each(command->options, add_files_of, &search);
+	if (command->starts) {
+		int r = starter_begin(!search.reader, why);
+
+		if (r < 0)
+			return r;
+		files.may |= MAY_ASK;
+	}
 	if (!search.reader)
 		return 0;
 	files.may |= command->reader_may;

@@ -8,6 +8,7 @@
 #include "base/out.h"
 #include "diagnose/infer/diagnosis.h"
 #include "run/far_side.h"
+#include "run/past.h"
 #include "run/run_snapshots.h"
 #include "view/output.h"
 
@@ -29,7 +30,6 @@ struct diagnosis_view {
 	uint32_t netns;
 	struct diagnosis *diagnosis;
 	struct window *window;
-	struct snapshot_slice *slice;
 	unsigned windows;
 	bool gone; /* the namespace is no more: this is its last report, about nothing new */
 };
@@ -73,10 +73,12 @@ struct run_diagnosis {
 	bool last;
 	/* Inside. */
 	struct knowledge *knowledge;
+	struct past past;
 	struct far_side *far; /* the recording of the other end, else NULL */
 	const struct engine *engine;
 	const struct record_type **needs;
 	char pid[24];
+	struct snapshot_slice *slice;
 	bool several;     /* namespaces come and go */
 	unsigned samples; /* of a window */
 	struct window_count count;
