@@ -531,6 +531,17 @@ struct function_probe_counts function_probe_counts(const struct function_probe *
 	return counts;
 }
 
+/* Capabilities of the program (SECURITY.md) let its users see what others do, not what is in their memory. */
+static int check_owner(const struct function_probe *s, struct why *why)
+{
+	struct stat process;
+
+	if (getuid() == 0 || stat(s->alive, &process) < 0 || process.st_uid == getuid())
+		return 0;
+	return why_set(why, -EACCES, "process %u belongs to another user: only root may record its functions",
+		       s->options.pid);
+}
+
 int function_probe_new(const struct probe_options *options, struct function_probe **ret_probe, struct why *why)
 {
 	struct function_probe *s = xzalloc(sizeof(*s));
@@ -544,6 +555,9 @@ int function_probe_new(const struct probe_options *options, struct function_prob
 	s->alive = xasprintf("/proc/%u", options->pid);
 	snprintf(s->group, sizeof(s->group), "nest_flow_%d", (int)getpid());
 	probe_sockets_init(&s->sockets, options->pid);
+	r = check_owner(s, why);
+	if (r < 0)
+		return r;
 	r = find_targets(s);
 	if (r < 0)
 		return why_set(why, r == -ENOENT ? -ESRCH : r, "process %u: %s", options->pid,

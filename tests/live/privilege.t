@@ -44,5 +44,8 @@ is "$(stat -c '%U %a' "$room/open/r.nest")" 'nobody 600' 'that only that user ca
 user sockets --csv -o s.csv 2>/dev/null
 is "$?" 0 'files are written'
 is "$(stat -c '%U %a' "$room/open/s.csv")" 'nobody 600' 'for that user alone'
+user flow record -p "$server" --func '*' -d 1 -o f.trace 2>"$room/err"
+is "$?" 3 'functions of a process of another user are not recorded'
+like "$(cat "$room/err")" "process $server belongs to another user: only root" 'with the reason'
 
 finish
