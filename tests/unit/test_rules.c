@@ -4,18 +4,23 @@
  * misses: the same with one measure changed, so that it does not. Measures that are not named are unknown.
  *
  *	rule reader-stopped
+ *	gives: app-not-reading 1
  *	fires: recvq_share=91% app_stopped_share=91%
  *	misses: recvq_share=90%
  *
- * A line that begins with a tab continues the one before it. A rule without both fails, and so does a case about a
- * rule that is gone.
+ * gives is what the rule is evidence for, and how strong: a weight or a sign that changes by mistake must be changed
+ * here as well. A line that begins with a tab continues the one before it. A rule without all three fails, and so does a
+ * case about a rule that is gone.
  */
 #include "unit.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "diagnose/infer/infer.h"
+#include "diagnose/rules/certainty.h"
 #include "diagnose/rules/knowledge.h"
 
 #define WORDS_MAX 24
@@ -25,7 +30,7 @@ struct rule_case {
 	const struct rule *rule;
 	struct shape shape;
 	char *fires; /* as an expression: every measure with its value */
-	unsigned fired, missed;
+	unsigned fired, missed, given;
 };
 
 struct reading {
@@ -33,7 +38,7 @@ struct reading {
 	const char *file;
 	unsigned line;
 	struct rule_case now;
-	struct map seen; /* names of rules that have both */
+	struct map seen; /* names of rules that have all three */
 };
 
 /* --- values --- */
@@ -157,7 +162,7 @@ static void end_case(struct reading *r)
 {
 	if (!r->now.rule)
 		return;
-	if (r->now.fired && r->now.missed)
+	if (r->now.fired && r->now.missed && r->now.given)
 		(void)map_put(&r->seen, r->now.rule->name, NULL);
 	free(r->now.fires);
 	r->now = (struct rule_case){};
@@ -172,6 +177,26 @@ static void begin_case(struct reading *r, const char *name)
 	r->now.shape = module_scope_shape(r->now.rule->about);
 }
 
+/* "path-loss, path-congestion -0.6" */
+static void check_weight(struct reading *r, const char *line)
+{
+	const struct rule *rule = r->now.rule;
+	_cleanup_free_ char *causes = rule_causes(rule), *said = xstrdup(line);
+	char *number = strrchr(said, ' ');
+	double certainty;
+
+	unit_note("%s:%u: %s", r->file, r->line, line);
+	REQUIRE(number != NULL);
+	*number++ = '\0';
+	CHECK_EQ_TEXT(causes, said);
+	certainty = strtod(number, NULL);
+	/* Only a fact is certain (certainty.h). */
+	if (fabs(certainty) < 1)
+		certainty = copysign(fmin(fabs(certainty), CERTAINTY_CLAMP), certainty);
+	CHECK_NEAR(rule->certainty, certainty, 1e-9);
+	r->now.given++;
+}
+
 static void read_line(struct reading *r, const char *line)
 {
 	bool fires;
@@ -179,6 +204,9 @@ static void read_line(struct reading *r, const char *line)
 	r->line++;
 	if (strncmp(line, "rule ", 5) == 0) {
 		begin_case(r, line + 5);
+	} else if (strncmp(line, "gives: ", 7) == 0) {
+		REQUIRE(r->now.rule != NULL);
+		check_weight(r, line + 7);
 	} else if (strncmp(line, "fires: ", 7) == 0) {
 		REQUIRE(r->now.rule != NULL);
 		free(r->now.fires);
@@ -266,9 +294,72 @@ TEST(every_rule_fires_and_misses_as_its_case_says)
 	reading.knowledge = knowledge;
 	read_cases(&reading);
 	vec_each(&knowledge->rules, rule) {
-		unit_note("rule %s (%s) needs a case in tests/unit/rules/, with a line 'fires:' and a line 'misses:'",
+		unit_note("rule %s (%s) needs a case in tests/unit/rules/, with lines 'gives:', 'fires:' and 'misses:'",
 			  (*rule)->name, (*rule)->origin);
 		CHECK(map_get(&reading.seen, (*rule)->name) != NULL);
 	}
 	map_done(&reading.seen);
+}
+
+/* --- verdicts --- */
+
+/* Of the rules of one family only the strongest counts. */
+static bool counts_beside(const struct rule *rule, const struct rule *other, const struct cause *cause)
+{
+	return rule != other && rule_suggests(other, cause) && strcmp(rule->family, other->family) != 0;
+}
+
+/* It is reported with the rule and not without it, or the other way round; or as reported, its rank may change. */
+#define RANKS_BY 0.02
+
+static bool matters(double without, double with)
+{
+	return (without >= INFER_THRESHOLD) != (with >= INFER_THRESHOLD) ||
+	       (with >= INFER_THRESHOLD && fabs(with - without) >= RANKS_BY);
+}
+
+/* Whether there is other evidence, up to two rules, beside which this one makes a difference. */
+static bool decides(const struct knowledge *knowledge, const struct rule *rule, const struct cause *cause)
+{
+	if (matters(0, rule->certainty))
+		return true;
+	vec_each(&knowledge->rules, a) {
+		if (!counts_beside(rule, *a, cause))
+			continue;
+		if (matters((*a)->certainty, certainty_combine((*a)->certainty, rule->certainty)))
+			return true;
+		vec_each(&knowledge->rules, b) {
+			double both = certainty_combine((*a)->certainty, (*b)->certainty);
+
+			if (counts_beside(rule, *b, cause) && counts_beside(*a, *b, cause) &&
+			    matters(both, certainty_combine(both, rule->certainty)))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Too weak alone, and the only other evidence is of its own family: it is shown with --all, below the threshold. */
+static const char *const never_decides[] = {"often-waits-for-cpu"};
+
+static bool is_known_weak(const struct rule *rule)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(never_decides); i++)
+		if (strcmp(rule->name, never_decides[i]) == 0)
+			return true;
+	return false;
+}
+
+TEST(every_rule_can_decide_a_verdict)
+{
+	_cleanup_(knowledge_freep) struct knowledge *knowledge = NULL;
+	struct why why = {};
+
+	REQUIRE(knowledge_load(&knowledge, &why) == 0);
+	vec_each(&knowledge->rules, rule)
+		vec_each(&(*rule)->suggests, cause) {
+			unit_note("rule %s (%s), cause %s: whatever else is known, it makes no difference",
+				  (*rule)->name, (*rule)->origin, (*cause)->name);
+			CHECK(decides(knowledge, *rule, *cause) != is_known_weak(*rule));
+		}
 }
