@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <string.h>
 #include <sys/syscall.h>
 
+#include "base/buf.h"
 #include "kernel/capability.h"
 
 static const struct {
@@ -28,6 +30,25 @@ int capability_get(uint64_t *ret_mask)
 		return -errno;
 	*ret_mask = (uint64_t)data[1].effective << 32 | data[0].effective;
 	return 0;
+}
+
+/* The first user namespace maps all users to themselves. */
+bool capability_is_elsewhere(void)
+{
+	static const char *const whole[] = {"0", "0", "4294967295"};
+	_cleanup_buf_ struct buf text = BUF_INIT(65536);
+	const char *at;
+
+	if (buf_read_file(&text, "/proc/self/uid_map") < 0)
+		return false;
+	at = buf_text(&text);
+	for (size_t i = 0; i < ARRAY_SIZE(whole); i++) {
+		at += strspn(at, " ");
+		if (strncmp(at, whole[i], strlen(whole[i])) != 0 || !strchr(" \n", at[strlen(whole[i])]))
+			return true;
+		at += strlen(whole[i]);
+	}
+	return false;
 }
 
 /* Names joined by `between`, the last two by `last`. */

@@ -10,6 +10,8 @@
 
 /* The effective set. Needs no /proc. */
 int capability_get(uint64_t *ret_mask) _must_check_;
+/* Whether this process is in a user namespace of its own, whose capabilities do not count for the host. */
+bool capability_is_elsewhere(void);
 /* "CAP_BPF and CAP_PERFMON" for the bits of a mask; bits without a name are omitted. */
 void capability_names(uint64_t mask, char *text, size_t size);
 /* In the syntax of setcap: "cap_bpf,cap_perfmon". */

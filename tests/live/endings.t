@@ -110,6 +110,9 @@ ok 'no file is left' test ! -e "$room/open/x.nest"
 as_nobody "$nest" record -o "$room/open/past.nest" -d 1 >/dev/null 2>&1
 as_nobody "$nest" record tcp.state -o "$room/open/past.nest" --append -d 1 >/dev/null 2>&1
 is "$? $(number "$room/open/past.nest" 'SELECT count(*) > 3 FROM sample')" '3 1' 'but a recording that was there stays'
+unshare --user --map-root-user "$nest" tcplife -d 1 >/dev/null 2>"$room/err"
+is "$?" 3 'in a user namespace, events cannot be observed'
+like "$(cat "$room/err")" 'in a user namespace: its capabilities do not count' 'and it is recognised as such'
 for command in diagnose sockets 'record -o x.nest'; do
 	# shellcheck disable=SC2016,SC2086
 	(cd "$room" && nest=$nest unshare --mount bash -c 'mount -t tmpfs none /proc; "$nest" "$@" -d 1' - $command) \
