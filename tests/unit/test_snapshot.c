@@ -12,6 +12,7 @@
 #include "snapshot/netlink/link.h"
 #include "snapshot/proc/cgroup_path.h"
 #include "snapshot/socket/sock_watch.h"
+#include "snapshot/socket/time_wait.h"
 #include "unit.h"
 
 /* --- a source of its own, to see how the core treats one --- */
@@ -576,4 +577,21 @@ TEST(a_slice_has_the_records_of_its_namespace)
 	check_slice(slice, 7, (uint64_t[]){0}, 1);
 	check_slice(slice, 9, NULL, 0);
 	snapshot_slice_free(slice);
+}
+
+TEST(sockets_in_time_wait_are_dropped)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	static const uint8_t states[] = {SOCKET_TIME_WAIT, SOCKET_ESTABLISHED, SOCKET_TIME_WAIT, SOCKET_LISTEN};
+	const struct socket_record *sockets;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(states); i++) {
+		add_socket(snapshot, 7, i);
+		((struct socket_record *)snapshot_first(snapshot, &socket_type))[i].state = states[i];
+	}
+	snapshot_drop_time_wait(snapshot);
+	sockets = snapshot_first(snapshot, &socket_type);
+	CHECK_EQ_UINT(snapshot_table(snapshot, &socket_type)->count, 2);
+	CHECK_EQ_UINT(sockets[0].cookie, 1);
+	CHECK_EQ_UINT(sockets[1].cookie, 3);
 }
