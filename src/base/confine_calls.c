@@ -162,7 +162,7 @@ static const struct call calls[] = {
 	{"landlock_create_ruleset"},
 	{"landlock_restrict_self"},
 	{"seccomp"},
-	/* not always; no chmod, which Landlock does not limit: uid 0 without capabilities still owns the files of root */
+	/* not always; chmod never: Landlock does not limit it, and uid 0 without capabilities owns the files of root */
 	{"copy_file_range", MAY_WRITE},
 	{"fallocate", MAY_WRITE},
 	{"fchmod", MAY_WRITE},
@@ -325,8 +325,8 @@ static int fill(scmp_filter_ctx filter, unsigned may)
 			r = allow(filter, calls[i].name, NULL);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(parts); i++) {
 		const struct part *part = &parts[i];
-		struct scmp_arg_cmp is_value = SCMP_CMP(part->argument, SCMP_CMP_MASKED_EQ,
-							part->mask ?: UINT64_MAX, part->value);
+		struct scmp_arg_cmp is_value =
+			SCMP_CMP(part->argument, SCMP_CMP_MASKED_EQ, part->mask ?: UINT64_MAX, part->value);
 
 		if (is_allowed(part->may, may) && !is_allowed_whole(part->name, may))
 			r = allow(filter, part->name, &is_value);

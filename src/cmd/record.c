@@ -32,8 +32,8 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "the recording to write; must not exist, unless --append is given",
-	       .file = FILE_WRITE),
+	OPTION(struct config, file, TEXT, "output", 'o', "FILE",
+	       "the recording to write; must not exist, unless --append is given", .file = FILE_WRITE),
 	OPTION(struct config, append, FLAG, "append", 0, NULL,
 	       "continue a recording of this host and boot; any other file of that name becomes FILE.before"),
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",

@@ -130,10 +130,10 @@ struct run {
 	bool cannot_observe; /* a source could not be opened, live */
 	bool file_failed;    /* what failed is a file, although the run observes the live host */
 	bool stopped;
-	int result;         /* 0 or a negative errno, with the sentence in why */
-	int ended_by;       /* signal, or 0 */
-	unsigned may;       /* enum confine_may: what sources and sinks do until the end (run_needs) */
-	uint64_t keep;      /* capabilities that this takes */
+	int result;    /* 0 or a negative errno, with the sentence in why */
+	int ended_by;  /* signal, or 0 */
+	unsigned may;  /* enum confine_may: what sources and sinks do until the end (run_needs) */
+	uint64_t keep; /* capabilities that this takes */
 	struct why why;
 };
 

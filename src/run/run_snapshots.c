@@ -93,8 +93,7 @@ static int note_skipped(struct run_snapshots *snapshots, uint64_t skipped)
 
 static int ask(struct run_snapshots *snapshots)
 {
-	return sampler_ask(snapshots->sampler, &snapshots->request, take_refresh(snapshots),
-			   &snapshots->run->why);
+	return sampler_ask(snapshots->sampler, &snapshots->request, take_refresh(snapshots), &snapshots->run->why);
 }
 
 /* The sample that was asked for, for the sinks. */

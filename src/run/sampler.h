@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Samples of the live host, taken by a process of their own that keeps the privilege for it: it reads netlink, /proc and
- * packets, and opens no file for writing. The process that asks gets finished snapshots (snapshot/core/handover.h) and
- * gives up everything.
+ * Samples of the live host, taken by a process of their own that keeps the privilege for it: it reads netlink, /proc
+ * and packets, and opens no file for writing. The process that asks gets finished snapshots
+ * (snapshot/core/handover.h) and gives up everything.
  *
  *	r = sampler_start(&sampler, &namespaces, netns, &why);
  *	r = sampler_ask(sampler, &request);

@@ -69,7 +69,7 @@ static void wait_for_end(pid_t pid, int ended_fd, int status_fd)
 
 	while (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno == EINTR)
 		;
-	/* Nobody reads the status any longer: nobody wants the command. */
+	/* The reader of the status has gone: nobody wants the command. */
 	if (!(fds[0].revents & POLLIN))
 		(void)kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -92,8 +92,7 @@ static _noreturn_ void mind(char **argv, unsigned width, bool privileged, const 
 	(void)close(fds[FD_OUT]);
 	(void)close(fds[FD_ERRORS]);
 	ended_fd = pid > 0 ? pidfd_open(pid, 0) : -1;
-	if (ended_fd < 0 ||
-	    (command_confines() && confine_apply(&(struct confine){.may = MAY_SIGNAL}, &why) < 0))
+	if (ended_fd < 0 || (command_confines() && confine_apply(&(struct confine){.may = MAY_SIGNAL}, &why) < 0))
 		_exit(1);
 	wait_for_end(pid, ended_fd, fds[FD_STATUS]);
 	_exit(0);

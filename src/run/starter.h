@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Starts commands of nest for the screen and the page, which give up everything themselves: a process of its own that is
- * started before. It runs nothing but this program. A command that only looks (command_only_looks) starts with
+ * Starts commands of nest for the screen and the page, which give up everything themselves: a process of its own that
+ * is started before. It runs nothing but this program. A command that only looks (command_only_looks) starts with
  * the privilege that nest was started with, and gives it up by itself; any other, one that names a file for example,
  * starts without.
  */

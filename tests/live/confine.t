@@ -167,7 +167,8 @@ started() {
 	family "$nest_pid" | grep -q '^nest-minder' && traffic && grep -q newstate "$room/stream"
 }
 ok 'a tool that a client starts observes' wait_for 30 started
-is "$(everybody "$nest_pid")" "exe ${nothing#nest }${nothing}nest-minder 0000000000000000 1 2;$elsewhere$elsewhere$starter" \
+minder="nest-minder ${nothing#nest }"
+is "$(everybody "$nest_pid")" "exe ${nothing#nest }$nothing$minder$elsewhere$elsewhere$starter" \
 	'and has given up the same'
 kill "$reader"
 is "$(ask "${url}api/v1/tools" | from_json 'len([r for r in j["rows"] if r["available"]]) > 20')" True \

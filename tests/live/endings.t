@@ -76,7 +76,7 @@ kill -9 "$nest_pid"
 before=$(number "$room/again.nest" 'SELECT count(*) FROM sample')
 "$nest" record -N "$host" -o "$room/again.nest" --append -d 1 2>"$room/err"
 is "$?" 0 'a recording of a killed recorder is continued'
-compare "$(number "$room/again.nest" 'SELECT count(*) FROM sample')" -gt "$before" 'with nothing lost that was committed'
+compare "$(number "$room/again.nest" 'SELECT count(*) FROM sample')" -gt "$before" 'without loss of what was committed'
 is "$(number "$room/again.nest" "SELECT count(*) FROM (SELECT id FROM sample GROUP BY id HAVING count(*) > 1)")" 0 \
 	'and every sample once'
 

@@ -246,8 +246,8 @@ TEST(status_and_output_of_a_command)
 
 	REQUIRE(starter_begin(true, &why) == 0);
 	REQUIRE(pipe2(out, O_CLOEXEC) == 0);
-	status_fd = starter_start(
-		&(struct starter_order){.words = words, .width = 80, .out = out[1], .errors = out[1]}, &why);
+	status_fd = starter_start(&(struct starter_order){.words = words, .width = 80, .out = out[1], .errors = out[1]},
+				  &why);
 	REQUIRE(status_fd >= 0);
 	close(out[1]);
 	CHECK(read(out[0], text, sizeof(text) - 1) > 0);

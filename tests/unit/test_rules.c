@@ -9,8 +9,8 @@
  *	misses: recvq_share=90%
  *
  * gives is what the rule is evidence for, and how strong: a weight or a sign that changes by mistake must be changed
- * here as well. A line that begins with a tab continues the one before it. A rule without all three fails, and so does a
- * case about a rule that is gone.
+ * here as well. A line that begins with a tab continues the one before it. A rule without all three fails, and so does
+ * a case about a rule that is gone.
  */
 #include "unit.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The core: tables, texts, gaps, what runs when; and the small helpers beside it. */
-#include <netinet/in.h>
 #include <math.h>
+#include <netinet/in.h>
 
 #include "base/clock.h"
 #include "snapshot/core/arena.h"
 #include "snapshot/core/delta.h"
-#include "snapshot/core/snapshot.h"
 #include "snapshot/core/slice.h"
+#include "snapshot/core/snapshot.h"
 #include "snapshot/core/table_share.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/proc/cgroup_path.h"

@@ -14,9 +14,10 @@ static int check_privilege(struct why *why)
 	uint64_t held, missing;
 
 	if (capability_is_elsewhere())
-		return why_set(why, -EPERM,
-			       "kernel events cannot be observed in a user namespace: its capabilities do not count for "
-			       "the host; run nest outside of the container");
+		return why_set(
+			why, -EPERM,
+			"kernel events cannot be observed in a user namespace: its capabilities do not count for "
+			"the host; run nest outside of the container");
 	/* If the capability set is unreadable, the kernel reports the failure later. CAP_SYS_ADMIN implies both. */
 	if (capability_get(&held) < 0 || held & CAP_BIT(CAP_SYS_ADMIN))
 		return 0;
