@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "run/agent_ask.h"
+#include "run/command_confine.h"
 
 #define HOUSEKEEPING_NS SHED_PERIOD_NS
 /* A window per second at rest; the samples of a second only while something is suspected. */
@@ -126,7 +127,9 @@ static void watch_cost(struct agent *agent)
 {
 	enum shed_step before = agent->shed.step;
 
-	if (!shed_note(&agent->shed, clock_monotonic_ns(), clock_ns(CLOCK_PROCESS_CPUTIME_ID)))
+	uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + run_snapshots_cpu_ns(&agent->serve->diagnosis.snapshots);
+
+	if (!shed_note(&agent->shed, clock_monotonic_ns(), cpu_ns))
 		return;
 	say_shed(agent);
 	apply_shed(agent, before);
@@ -218,9 +221,10 @@ static int open_socket(struct agent *agent)
 {
 	const char *path = agent->options->socket ?: geteuid() == 0 ? AGENT_SOCKET : "none";
 
-	return strcmp(path, "none") == 0 ? 0
-					 : agent_socket_new(agent->run->loop, path, agent->options->store,
-							    &agent->socket, &agent->run->why);
+	if (strcmp(path, "none") == 0)
+		return 0;
+	command_confine_note(FILE_WRITE, path);
+	return agent_socket_new(agent->run->loop, path, agent->options->store, &agent->socket, &agent->run->why);
 }
 
 static int begin(struct run_sink *sink, struct run *run)
@@ -228,6 +232,8 @@ static int begin(struct run_sink *sink, struct run *run)
 	struct agent *agent = (struct agent *)sink;
 	int r = run_stored(run, store_limit_size(run->store, agent->options->size));
 
+	/* Reports of findings, and who asks for the recording. */
+	run_needs(run, MAY_SERVE, 0);
 	if (r == 0)
 		r = run_stored(run, store_each_mark(run->store, MARK, add_incident, agent));
 	if (r == 0)

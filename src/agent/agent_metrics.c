@@ -356,7 +356,9 @@ static void write_own(struct openmetrics *out, const struct agent *agent)
 	openmetrics_begin(out, &build);
 	openmetrics_add(out, &version, 1, 1);
 	if (getrusage(RUSAGE_SELF, &usage) == 0)
-		write_one(out, &cpu, seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime));
+		write_one(out, &cpu,
+			  seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime) +
+				  (double)run_snapshots_cpu_ns(&agent->serve->diagnosis.snapshots) / NSEC_PER_SEC);
 	write_one(out, &memory, (double)resident_bytes());
 	write_one(out, &samples, (double)agent->metrics.samples);
 	write_one(out, &lost, (double)agent->serve->diagnosis.snapshots.lost);

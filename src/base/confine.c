@@ -42,6 +42,7 @@ enum right {
 	REMOVE_FILE = 1 << 5,
 	MAKE_DIR = 1 << 7,
 	MAKE_REG = 1 << 8,
+	MAKE_SOCK = 1 << 9,
 	MAKE_SYM = 1 << 12,
 	REFER = 1 << 13,
 	TRUNCATE = 1 << 14,
@@ -175,7 +176,7 @@ static int confine_files(const struct confine *confine)
 		ruleset.net = NET_TCP;
 	if (version >= 6)
 		ruleset.scoped = (confine->may & MAY_SERVE ? 0 : SCOPE_UNIX) |
-				 (confine->may & (MAY_SIGNAL | MAY_EXEC) ? 0 : SCOPE_SIGNAL);
+				 (confine->may & (MAY_SIGNAL | MAY_EXEC | MAY_ASK) ? 0 : SCOPE_SIGNAL);
 	fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset,
 			  version >= 6   ? sizeof(ruleset)
 			  : version >= 4 ? offsetof(struct ruleset, scoped)
@@ -272,6 +273,14 @@ void confine_add_output(struct confine *confine, const char *path)
 	slash = strrchr(path, '/');
 	directory = slash ? xstrndup(path, max_of((size_t)(slash - path), (size_t)1)) : xstrdup(".");
 	keep_if_needed(confine, directory, O_TMPFILE | O_WRONLY, CAP_DAC_OVERRIDE);
+}
+
+void confine_add_socket(struct confine *confine, const char *path)
+{
+	if (!is_path(path))
+		return;
+	confine_add_output(confine, path);
+	add_directory_of(confine, path, MAKE_SOCK);
 }
 
 void confine_add_tree(struct confine *confine, const char *path, bool written)
@@ -383,6 +392,16 @@ static int drop_capabilities(uint64_t keep)
 
 /* --- all of it --- */
 
+int confine_drop_capabilities(uint64_t keep, struct why *why)
+{
+	int r;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return why_set(why, -errno, "cannot give up privilege: prctl: %s", strerror(errno));
+	r = drop_capabilities(keep);
+	return r < 0 ? why_set(why, r, "cannot give up privilege: capset: %s", strerror(-r)) : 0;
+}
+
 int confine_apply(const struct confine *confine, struct why *why)
 {
 	int r;
@@ -392,8 +411,6 @@ int confine_apply(const struct confine *confine, struct why *why)
 	r = confine_files(confine);
 	if (r < 0)
 		return why_set(why, r, "cannot give up privilege: Landlock: %s", strerror(-r));
-	r = drop_capabilities(confine->keep);
-	if (r < 0)
-		return why_set(why, r, "cannot give up privilege: capset: %s", strerror(-r));
-	return confine_filter_calls(confine->may, why);
+	r = confine_drop_capabilities(confine->keep, why);
+	return r == 0 ? confine_filter_calls(confine->may, why) : r;
 }

@@ -3,7 +3,7 @@
  * Gives privilege up, for the rest of the process's life: capabilities (capset), new ones by exec (NoNewPrivs), files
  * (Landlock), system calls (seccomp, an allow-list). What is open stays open.
  *
- *	struct confine confine = {.may = MAY_NOTHING_ELSE};
+ *	struct confine confine = {.may = MAY_WRITE};
  *	confine_add_input(&confine, "day.nest");
  *	confine_add_output(&confine, "report.html");
  *	r = confine_apply(&confine, &why);
@@ -16,9 +16,9 @@
 #include "base/vec.h"
 #include "base/why.h"
 
-/* What a process may do beside computing, and reading and writing the files that it names. */
+/* What a process may do beside computing and reading the files that it names. */
 enum confine_may {
-	MAY_NOTHING_ELSE = 0,
+	MAY_NOTHING_ELSE = 0,    /* reads files */
 	MAY_USE_MAPS = 1 << 0,   /* read and change BPF maps that are open; load and attach nothing */
 	MAY_MAKE_MAPS = 1 << 9,  /* also make maps, and iterators of programs that are loaded */
 	MAY_SIGNAL = 1 << 1,     /* send signals to other processes */
@@ -29,6 +29,8 @@ enum confine_may {
 	MAY_READ_PROC = 1 << 6,  /* read all of /proc and /sys, not only what belongs to the process itself */
 	MAY_INSPECT = 1 << 7,    /* read descriptors and memory maps of other processes: Landlock forbids it, so none */
 	MAY_NAME_FILES = 1 << 8, /* read and write files that the user names later: Landlock limits none */
+	MAY_ASK = 1 << 10,       /* ask processes that were started before (helper.h), which end with this one */
+	MAY_WRITE = 1 << 11,     /* open files for writing, make, rename and remove them */
 };
 
 struct confine_rule {
@@ -49,6 +51,8 @@ struct confine {
  */
 void confine_add_input(struct confine *confine, const char *path);
 void confine_add_output(struct confine *confine, const char *path);
+/* A UNIX socket that will be made and removed. */
+void confine_add_socket(struct confine *confine, const char *path);
 /* A directory below which files are read; of one that is written, also made and removed. */
 void confine_add_tree(struct confine *confine, const char *path, bool written);
 void confine_done(struct confine *confine);
@@ -61,5 +65,7 @@ bool confine_maps_need_privilege(void);
 /* Version of Landlock in this kernel; 0: none. Whether it filters system calls. */
 int confine_landlock_version(void);
 bool confine_has_seccomp(void);
+/* Capabilities alone, for a process that is about to run a program: a part of confine_apply. */
+int confine_drop_capabilities(uint64_t keep, struct why *why) _must_check_;
 /* System calls: makes the filter of confine_apply and loads it. */
 int confine_filter_calls(unsigned may, struct why *why) _must_check_;

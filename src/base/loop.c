@@ -149,6 +149,19 @@ int loop_add_end_signals(struct loop *loop, loop_signal_fn *fn, void *context)
 	return r;
 }
 
+void loop_hold_end_signals(bool hold)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	sigset_t set;
+
+	sigemptyset(&set);
+	/* One that is ignored (a shell starts jobs in the background so) would be lost. */
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		if (!is_ignored(signals[i]))
+			sigaddset(&set, signals[i]);
+	(void)sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
 void loop_on_idle(struct loop *loop, loop_idle_fn *fn, void *context)
 {
 	loop->idle_fn = fn;

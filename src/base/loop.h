@@ -35,6 +35,8 @@ int loop_add_signal(struct loop *loop, int signal_number, loop_signal_fn *fn, vo
  * signalfd although it is ignored.
  */
 int loop_add_end_signals(struct loop *loop, loop_signal_fn *fn, void *context) _must_check_;
+/* Between: they end the process at once (false), or wait for the loop again. */
+void loop_hold_end_signals(bool hold);
 /* Called before the loop sleeps: the place to flush output. */
 void loop_on_idle(struct loop *loop, loop_idle_fn *fn, void *context);
 void loop_remove(struct loop *loop, struct loop_source *source);

@@ -39,11 +39,13 @@ enum option_kind {
 /* What a text names, for those that name a file: what a command may open follows from it (run/command_confine.h). */
 enum option_file {
 	FILE_NONE,
-	FILE_INPUT,  /* read instead of the live host: with it, a command is a reader */
-	FILE_READ,   /* a file or directory that is read as well */
-	FILE_WRITE,  /* a file */
-	FILE_TREE,   /* a directory into which files are written */
-	FILE_SERVER, /* no file, but an address: the command connects to it */
+	FILE_INPUT,       /* read instead of the live host: with it, a command is a reader */
+	FILE_READ,        /* a file or directory that is read as well */
+	FILE_WRITE,       /* a file */
+	FILE_TREE,        /* a directory into which files are written */
+	FILE_FOR_STARTED, /* the same, by commands that this one starts (run/starter.h); itself it writes none */
+	FILE_SERVER,      /* no file, but an address: the command connects to it */
+	FILE_LISTEN,      /* the same: it listens there; unix:PATH is made and removed */
 };
 
 struct text_list {

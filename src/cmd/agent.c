@@ -105,6 +105,7 @@ static const struct command agent_command = {
 	.options = options,
 	.config_size = sizeof(struct agent_options),
 	.defaults = &defaults,
+	.starts = true,
 	.run = run,
 };
 COMMAND(agent_command);

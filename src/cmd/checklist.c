@@ -7,7 +7,6 @@
 #include "report/checklist_steps.h"
 #include "run/command.h"
 #include "run/run_diagnosis.h"
-#include "snapshot/core/netns.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/proc/counter.h"
 #include "view/json.h"
@@ -79,7 +78,7 @@ RECORD_TYPE(step_type, "checklist_step", struct step_record, step_fields, "a ste
 struct checklist {
 	struct run_sink sink;
 	const struct config *config;
-	const struct netns_list *namespaces;
+	struct run_snapshots *snapshots;
 	struct snapshot *before;
 	struct snapshot *after;
 };
@@ -89,8 +88,7 @@ static int count(struct checklist *checklist, struct snapshot *snapshot, struct 
 {
 	static const struct record_type *const types[] = {&counter_type, &link_type, NULL};
 
-	return snapshot_take(snapshot, &(struct snapshot_request){.types = types, .namespaces = checklist->namespaces},
-			     why);
+	return run_snapshots_take(checklist->snapshots, &(struct snapshot_request){.types = types}, snapshot, why);
 }
 
 struct step_content {
@@ -242,7 +240,7 @@ static int run(const void *data)
 	if (!live.duration_ns && !config->live.input.file)
 		live.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC;
 	run_diagnosis_init(&live, &run);
-	checklist.namespaces = &live.snapshots.namespaces;
+	checklist.snapshots = &live.snapshots;
 	run_add_sink(&run, NULL, &checklist.sink);
 	return run_carry_out(&run);
 }
@@ -265,6 +263,7 @@ static const struct command checklist_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(checklist_command);

@@ -9,7 +9,7 @@
 #include "fleet/collector.h"
 #include "fleet/shipper.h"
 #include "http/http_server.h"
-#include "run/command.h"
+#include "run/command_confine.h"
 
 /* How long batches gather before they are sent. */
 #define GATHER_NS (1 * NSEC_PER_SEC)
@@ -171,6 +171,8 @@ static int run(const void *data)
 	if (!config->ship.url || !config->ship.spool || !config->http.token_file)
 		return command_fail(EXIT_USAGE, "collect: needs --ship URL, --spool DIR and --token-file FILE");
 	r = open_all(&collect, &why);
+	if (r == 0)
+		r = command_confine_live(MAY_SERVE, 0, &why);
 	if (r == 0)
 		r = announce(&collect);
 	if (r == 0) {

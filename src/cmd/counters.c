@@ -170,6 +170,7 @@ static const struct command counters_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(counters_command);

@@ -267,6 +267,7 @@ static const struct command diagnose_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(diagnose_command);

@@ -9,7 +9,7 @@
 #include "kernel/feature/features.h"
 #include "record/json_read.h"
 #include "run/bug_report.h"
-#include "run/command.h"
+#include "run/command_confine.h"
 #include "run/output_exit.h"
 #include "view/output.h"
 
@@ -141,7 +141,12 @@ static int run(const void *argument)
 		return command_fail(EXIT_IO, "cannot read %s: %s",
 				    strcmp(config->from, "-") == 0 ? "standard input" : buf_text(&path), why.text);
 	}
-	return config->report ? report(config, &list) : show(config, &list);
+	if (config->report)
+		return report(config, &list);
+	/* Everything was tried. */
+	if (command_confine_live(MAY_READ_PROC, 0, &why) < 0)
+		return command_fail(EXIT_CANNOT_OBSERVE, "doctor: %s", why.text);
+	return show(config, &list);
 }
 
 static const char *const examples[] = {
@@ -167,6 +172,7 @@ static const struct command doctor_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct doctor_config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(doctor_command);

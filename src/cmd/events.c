@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "event/core/available.h"
-#include "run/command.h"
+#include "run/command_confine.h"
 #include "run/output_exit.h"
 #include "view/output.h"
 
@@ -154,6 +154,8 @@ static int run(const void *data)
 		availability_try(&available);
 	else
 		availability_look(&available);
+	if (command_confine_live(MAY_READ_PROC, 0, &why) < 0)
+		log_warn("events: %s", why.text);
 	if (!available.plan)
 		log_warn("events: %s", available.why.text);
 	for (size_t i = 0; i < available.count; i++)
@@ -186,6 +188,7 @@ static const struct command events_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(events_command);

@@ -204,6 +204,7 @@ static const struct command hardware_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct hardware_config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(hardware_command);

@@ -46,6 +46,7 @@ static const struct command limits_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(limits_command);

@@ -235,6 +235,7 @@ static const struct command links_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(links_command);

@@ -253,6 +253,7 @@ static const struct command oops_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct oops_config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(oops_command);

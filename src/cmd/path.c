@@ -77,6 +77,7 @@ static const struct command path_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct path_config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(path_command);

@@ -17,6 +17,7 @@
 
 struct config {
 	const char *file;
+	bool append;
 	struct text_list what;
 	uint64_t duration_ns;
 	struct diagnosis_options live;
@@ -31,8 +32,10 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "the recording to write; must not exist",
-	       .file = FILE_WRITE),
+	OPTION(struct config, file, TEXT, "output", 'o', "FILE",
+	       "the recording to write; must not exist, unless --append is given", .file = FILE_WRITE),
+	OPTION(struct config, append, FLAG, "append", 0, NULL,
+	       "continue a recording of this host and boot; any other file of that name becomes FILE.before"),
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
 	       "stop after this time (default: never)"),
 	NETNS_OPTION(struct config, live.netns),
@@ -235,8 +238,11 @@ static void add_sources(struct recorder *recorder)
 static int run(const void *data)
 {
 	const struct config *config = data;
-	struct run run = {
-		.options = {.name = "record", .command = config->command, .save = config->file, .attaches = true}};
+	struct run run = {.options = {.name = "record",
+				      .command = config->command,
+				      .save = config->file,
+				      .resume = config->append,
+				      .attaches = true}};
 	struct recorder recorder = {.sink.ops = &recorder_ops,
 				    .config = config,
 				    .run = &run,
@@ -277,6 +283,8 @@ static int run(const void *data)
 static const char *const examples[] = {
 	"nest record -o day.nest --age 24h --size 1GiB",
 	"the last 24 hours of this host, in at most 1 GiB; nest report day.nest reads it",
+	"nest record -o day.nest --append --age 24h",
+	"the same after a restart of the recorder: the recording goes on",
 	"nest record -o stalls.nest --on-finding 0.8",
 	"30 s before and after each finding of certainty 0.8 or more",
 	"nest record -o run.nest -- ./benchmark",

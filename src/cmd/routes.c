@@ -94,6 +94,7 @@ static const struct command routes_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(routes_command);

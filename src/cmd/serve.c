@@ -26,7 +26,7 @@ static const struct option_spec options[] = {
 	OPTION(struct serve_options, live.save, TEXT, "save", 0, "FILE", "also record to this file, for -f",
 	       .file = FILE_WRITE),
 	OPTION(struct serve_options, save_in, TEXT, "save-in", 0, "DIR",
-	       "allow the page to save tools as recordings in this directory", .file = FILE_TREE),
+	       "allow the page to save tools as recordings in this directory", .file = FILE_FOR_STARTED),
 	POSITIONAL(struct serve_options, more, TEXTS, "FILE", "further recordings and function traces, with -f",
 		   .file = FILE_INPUT),
 	OPTION_END,
@@ -72,8 +72,8 @@ static const struct command serve_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct serve_options),
-	/* Clients, tools as processes, and the file of a UNIX socket. */
-	.reader_may = MAY_SERVE | MAY_EXEC | MAY_NAME_FILES,
+	.reader_may = MAY_SERVE,
+	.starts = true,
 	.run = run,
 };
 COMMAND(serve_command);

@@ -555,6 +555,7 @@ static const struct command sockets_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(sockets_command);

@@ -74,6 +74,7 @@ static const struct command stalls_command = {
 	.options = options,
 	.config_size = sizeof(struct config),
 	.defaults = &defaults,
+	.looks = true,
 	.run = run,
 };
 COMMAND(stalls_command);

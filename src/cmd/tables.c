@@ -108,6 +108,7 @@ static const struct command tables_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(tables_command);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "event/core/available.h"
-#include "run/command.h"
+#include "run/command_confine.h"
 #include "run/output_exit.h"
 #include "tool/core/tool.h"
 #include "view/output.h"
@@ -70,6 +70,8 @@ static int run(const void *data)
 		availability_try(&available);
 	else
 		availability_look(&available);
+	if (command_confine_live(MAY_READ_PROC, 0, &why) < 0)
+		log_warn("tools: %s", why.text);
 	tools = tool_list(&count);
 	for (size_t i = 0; i < count; i++)
 		show_tool(output, tools[i], &available);
@@ -85,6 +87,7 @@ static const struct command tools_command = {
 		"loads and attaches every program, which takes seconds, and its result is kept until the next boot.",
 	.options = options,
 	.config_size = sizeof(struct config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(tools_command);

@@ -56,7 +56,7 @@ static const struct command top_command = {
 	.config_size = sizeof(struct top_options),
 	.defaults = &defaults,
 	.run = run,
-	/* Commands inside the screen are processes of their own, and files are named at its prompt. */
-	.reader_may = MAY_EXEC | MAY_SCRATCH | MAY_NAME_FILES,
+	.starts = true,
+	.reader_may = MAY_SCRATCH | MAY_NAME_FILES,
 };
 COMMAND(top_command);

@@ -139,6 +139,7 @@ static const struct command trace_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(trace_command);

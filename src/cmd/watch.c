@@ -88,6 +88,7 @@ static const struct command watch_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
+	.looks = true,
 	.run = run,
 };
 COMMAND(watch_command);

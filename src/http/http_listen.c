@@ -18,7 +18,8 @@ _Static_assert(HTTP_PATH_MAX == sizeof(((struct sockaddr_un *)0)->sun_path), "pa
 const struct option_spec http_option_table[] = {
 	OPTION(struct http_options, listen, TEXT, "listen", 0, "ADDRESS:PORT|unix:PATH",
 	       "listen here (default: nest agent does not listen, others: 127.0.0.1, a free port); addresses other "
-	       "than loopback need TLS and --token-file"),
+	       "than loopback need TLS and --token-file",
+	       .file = FILE_LISTEN),
 	OPTION(struct http_options, tls_cert, TEXT, "tls-cert", 0, "FILE", "certificate chain in PEM format",
 	       .file = FILE_READ),
 	OPTION(struct http_options, tls_key, TEXT, "tls-key", 0, "FILE", "its private key in PEM format",

@@ -32,6 +32,7 @@ RECORD_TYPE(asking_type, "asking", struct asking_record, asking_fields, "order o
 #define FORGET_NS          (5 * NSEC_PER_SEC)
 /* Of a walk's own duration: how long to wait before the next one, where few connections are followed. */
 #define PAUSE_FACTOR 200
+#define LONG_NS      (5 * NSEC_PER_MSEC)
 
 struct counts {
 	uint32_t in, out; /* segments with data */
@@ -191,11 +192,15 @@ static void tell(struct state *state, struct snapshot *snapshot)
 	}
 }
 
-/* Where few of many connections are followed, all of them are not walked for their sake all the time. */
+/*
+ * Where few of many connections are followed, all of them are not walked for their sake all the time, nor where a walk
+ * takes long: 20 ms with 20,000 connections.
+ */
 static bool may_walk(const struct state *state, const struct snapshot_request *request)
 {
-	return !request->followed_max || state->ended_ns == 0 ||
-	       clock_monotonic_ns() - state->ended_ns >= PAUSE_FACTOR * state->took_ns;
+	uint64_t pause = request->followed_max ? PAUSE_FACTOR : state->took_ns > LONG_NS ? PAUSE_FACTOR / 4 : 0;
+
+	return state->ended_ns == 0 || clock_monotonic_ns() - state->ended_ns >= pause * state->took_ns;
 }
 
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)

@@ -107,6 +107,7 @@ struct state {
 	struct map alive;   /* tid -> position in the table of threads, of this sample */
 	struct map sockets; /* struct holder -> position in the table of sockets, of this sample */
 	uint8_t kinds[BLOCKING_CALLS];
+	uint32_t asker; /* process that asked for the samples */
 };
 
 struct holder {
@@ -335,15 +336,19 @@ static void set_listening(struct state *state, const struct snapshot *snapshot)
 }
 
 /* nest itself would only measure its own sampling. */
+static bool is_own(const struct state *state, uint32_t pid)
+{
+	return pid == state->asker || pid == (uint32_t)getpid();
+}
+
 static void watch_programs(struct state *state, const struct snapshot *snapshot)
 {
-	uint32_t own = (uint32_t)getpid();
 	bool is_new, any = false;
 
 	snapshot_each(snapshot, process_type, const struct process_record, p) {
 		struct blocking_program program = {};
 
-		if (p->pid == own || !map_put(&state->programs, &p->pid, &is_new) || !is_new)
+		if (is_own(state, p->pid) || !map_put(&state->programs, &p->pid, &is_new) || !is_new)
 			continue;
 		if (bpf_map_update_elem(state->programs_fd, &p->pid, &program, BPF_NOEXIST) < 0)
 			state->refused++;
@@ -619,10 +624,9 @@ static void measure(struct state *state, struct snapshot *snapshot)
 static void estimate(struct state *state, const struct snapshot *snapshot)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	uint32_t own = (uint32_t)getpid();
 
 	snapshot_each(snapshot, thread_type, const struct thread_record, t) {
-		struct sampled *s = t->pid == own ? NULL : map_put(&state->sampled, &t->tid, NULL);
+		struct sampled *s = is_own(state, t->pid) ? NULL : map_put(&state->sampled, &t->tid, NULL);
 		struct blocking_sum sum = {.tgid = t->pid, .count = 0};
 		uint64_t busy_ns;
 
@@ -690,6 +694,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		return 0;
 	if (state->programs.key_size == 0)
 		start(state);
+	state->asker = request->asker;
 	if (!state->object && !state->failed)
 		state->failed = request->no_bpf || load(state, snapshot, &state->why) < 0;
 	find_sockets(state, snapshot);

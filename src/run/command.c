@@ -4,6 +4,7 @@
 #include "base/option_file.h"
 #include "base/out.h"
 #include "run/command_confine.h"
+#include "run/starter.h"
 #include "run/tool_command.h"
 
 static int by_name(const void *a, const void *b)
@@ -137,9 +138,7 @@ static int take_verbose(int argc, char **argv)
 	int kept = 0, i = 0;
 
 	for (; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--verbose") == 0 || strcmp(argv[i], "-v") == 0)
-			log_set_level(LOG_LEVEL_STATUS);
-		else
+		if (strcmp(argv[i], "--verbose") != 0 && strcmp(argv[i], "-v") != 0)
 			argv[kept++] = argv[i];
 	for (; i < argc; i++)
 		argv[kept++] = argv[i];
@@ -161,11 +160,14 @@ int command_run(const struct command *command, int argc, char **argv)
 	_cleanup_free_ void *config = xzalloc(command->config_size);
 	struct option_words file = {};
 	struct why why = {};
-	int r;
+	int words, r;
 
 	if (asks_for_help(argc, argv))
 		return print_help(command);
+	words = argc;
 	argc = take_verbose(argc, argv);
+	if (argc < words)
+		log_set_level(LOG_LEVEL_STATUS);
 	if (command->defaults)
 		memcpy(config, command->defaults, command->config_size);
 	r = option_file_read(command->options, argc, argv, &file, &why);
@@ -180,9 +182,82 @@ int command_run(const struct command *command, int argc, char **argv)
 	} else {
 		r = command->run ? command->run(config) : command->run_subject(command->subject, config);
 	}
+	if (command->starts)
+		starter_end();
 	option_done(command->options, config);
 	option_file_done(&file);
 	return r;
+}
+
+/* --- what may be started for others --- */
+
+struct naming {
+	const uint8_t *config;
+	const char *directory;
+	bool names;
+};
+
+/* DIRECTORY/NAME, with a name that leads nowhere else. */
+static bool is_written_in(const struct option_spec *spec, const char *path, const char *directory)
+{
+	size_t len = directory ? strlen(directory) : 0;
+
+	return spec->file == FILE_WRITE && len > 0 && strncmp(path, directory, len) == 0 && path[len] == '/' &&
+	       path[len + 1] != '\0' && path[len + 1] != '.' && !strchr(path + len + 1, '/');
+}
+
+static bool names_file(const struct option_spec *spec, const char *path, const char *directory)
+{
+	return path && !is_written_in(spec, path, directory);
+}
+
+static bool find_named(const struct option_spec *spec, void *context)
+{
+	struct naming *naming = context;
+	const void *member = naming->config + spec->offset;
+
+	if (spec->kind == OPT_COMMAND)
+		naming->names |= ((const struct command_line *)member)->argc > 0;
+	if (spec->kind == OPT_TEXT && spec->file != FILE_NONE)
+		naming->names |= names_file(spec, *(const char *const *)member, naming->directory) ||
+				 (spec->second && *(const char *const *)(naming->config + spec->second));
+	if (spec->kind == OPT_TEXTS && spec->file != FILE_NONE)
+		naming->names |= ((const struct text_list *)member)->count > 0;
+	return !naming->names;
+}
+
+static bool parses_without_files(const struct command *command, int argc, char **argv, const char *directory)
+{
+	_cleanup_free_ void *config = xzalloc(command->config_size);
+	struct naming naming = {.config = config, .directory = directory};
+	struct why why = {};
+	bool parsed;
+
+	if (command->defaults)
+		memcpy(config, command->defaults, command->config_size);
+	parsed = option_parse(command->options, argc, argv, config, &why) == 0;
+	option_each(command->options, find_named, &naming);
+	option_done(command->options, config);
+	return parsed && !naming.names;
+}
+
+bool command_only_looks(int argc, char **argv, const char *directory)
+{
+	VEC(char *) words = {};
+	const struct command *command;
+	int used, count;
+	bool looks;
+
+	command = argc > 0 ? command_find_words(argc, argv, &used) : NULL;
+	if (!command || !command->looks || !command->options)
+		return false;
+	for (int i = used; i < argc; i++)
+		vec_push(&words, argv[i]);
+	vec_push(&words, NULL);
+	count = take_verbose((int)words.count - 1, words.items);
+	looks = parses_without_files(command, count, words.items, directory);
+	vec_done(&words);
+	return looks;
 }
 
 /* --- help text --- */

@@ -24,6 +24,8 @@ struct command {
 	int (*run_subject)(const void *subject, const void *config);
 	const void *subject;
 	unsigned reader_may; /* enum confine_may: what it does beside reading when it reads files */
+	bool looks;          /* shows what it observes, and changes nothing (command_only_looks) */
+	bool starts;         /* commands of nest, as processes of their own (starter.h) */
 };
 
 REGISTRY(command, struct command);
@@ -51,6 +53,11 @@ const char *command_in_family(const struct command *command, const char *family)
 bool command_is_member(const struct command *command);
 /* Parses the words after the command's name and runs it. */
 int command_run(const struct command *command, int argc, char **argv);
+/*
+ * Whether these words (behind `nest`) run a command that only looks: they name no server, no program to run and no file,
+ * unless it is one to be written in the directory itself (NULL: none). Words that are wrong do not.
+ */
+bool command_only_looks(int argc, char **argv, const char *directory);
 /* Says what is wrong; returns the exit code, so that `return command_fail(EXIT_USAGE, ...)` reads well. */
 #define command_fail(code, ...) (log_error(__VA_ARGS__), (code))
 /* The description, paragraph by paragraph. */

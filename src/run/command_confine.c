@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "run/starter.h"
+
 /* Of the command that runs; a process runs one. */
 static struct confine files;
 static bool confined;
@@ -14,9 +16,15 @@ static const bool confines = false;
 static const bool confines = true;
 #endif
 
+bool command_confines(void)
+{
+	return confines;
+}
+
 struct search {
 	const uint8_t *config;
 	bool reader;
+	const char *directory; /* for commands that are started */
 };
 
 void command_confine_note(enum option_file kind, const char *path)
@@ -35,6 +43,12 @@ void command_confine_note(enum option_file kind, const char *path)
 	case FILE_SERVER:
 		files.may |= path ? MAY_SERVE : 0;
 		break;
+	case FILE_LISTEN:
+		files.may |= path ? MAY_SERVE : 0;
+		if (path && strncmp(path, "unix:", 5) == 0)
+			confine_add_socket(&files, path + 5);
+		break;
+	case FILE_FOR_STARTED:
 	case FILE_NONE:
 		break;
 	}
@@ -43,6 +57,7 @@ void command_confine_note(enum option_file kind, const char *path)
 static void add_file(struct search *search, enum option_file kind, const char *path)
 {
 	search->reader |= kind == FILE_INPUT && path;
+	search->directory = kind == FILE_FOR_STARTED ? path : search->directory;
 	command_confine_note(kind, path);
 }
 
@@ -62,8 +77,10 @@ static bool add_files_of(const struct option_spec *spec, void *context)
 
 static int apply(struct why *why)
 {
-	int r = confines ? confine_apply(&files, why) : 0;
+	int r;
 
+	files.may |= MAY_WRITE;
+	r = confines ? confine_apply(&files, why) : 0;
 	confine_done(&files);
 	confined = true;
 	return r;
@@ -76,6 +93,13 @@ int command_confine(const struct command *command, const void *config, struct wh
 	if (confined || !command->options)
 		return 0;
 	option_each(command->options, add_files_of, &search);
+	if (command->starts) {
+		int r = starter_begin(!search.reader, search.directory, why);
+
+		if (r < 0)
+			return r;
+		files.may |= MAY_ASK;
+	}
 	if (!search.reader)
 		return 0;
 	files.may |= command->reader_may;

@@ -20,3 +20,5 @@ void command_confine_note(enum option_file kind, const char *path);
  * Nothing happens in a process that is confined already.
  */
 int command_confine_live(unsigned may, uint64_t keep, struct why *why) _must_check_;
+/* Whether anything is given up at all: not in a program built with AddressSanitizer. */
+bool command_confines(void);

@@ -17,7 +17,6 @@
 struct far_netns {
 	uint32_t netns;
 	struct window *window;
-	struct snapshot_slice *slice;
 	struct diagnosis *diagnosis;
 	const struct diagnosis_record *record; /* of the last window; NULL: none yet */
 };
@@ -26,6 +25,7 @@ struct far_side {
 	struct recording *recording;
 	struct replay *replay;
 	struct snapshot *snapshot;
+	struct snapshot_slice *slice;
 	bool pending; /* the snapshot is later than what was asked for so far */
 	const struct knowledge *knowledge;
 	VEC(struct far_netns) namespaces;
@@ -131,6 +131,7 @@ int far_side_open(const char *file, struct recording *own, const struct time_ran
 	int r;
 
 	far->snapshot = snapshot_new();
+	far->slice = snapshot_slice_new();
 	far->knowledge = knowledge;
 	far->pairs = (struct end_pairs)END_PAIRS_INIT;
 	far->view.tracks = MAP_INIT(sizeof(struct end_key), sizeof(struct far_end_track), 1000000);
@@ -159,11 +160,11 @@ void far_side_close(struct far_side *far)
 	vec_each(&far->namespaces, netns) {
 		diagnosis_free(netns->diagnosis);
 		window_free(netns->window);
-		snapshot_slice_free(netns->slice);
 	}
 	vec_done(&far->namespaces);
 	replay_close(far->replay);
 	snapshot_free(far->snapshot);
+	snapshot_slice_free(far->slice);
 	recording_close(far->recording);
 	end_pairs_done(&far->pairs);
 	map_done(&far->view.tracks);
@@ -185,7 +186,6 @@ static struct far_netns *find_netns(struct far_side *far, uint32_t inum)
 	netns->netns = inum;
 	netns->window = window_new();
 	netns->window->netns = inum;
-	netns->slice = snapshot_slice_new();
 	netns->diagnosis = diagnosis_new(far->knowledge);
 	return netns;
 }
@@ -194,8 +194,9 @@ static void add_sample(struct far_side *far)
 {
 	snapshot_each(far->snapshot, netns_type, const struct netns_record, record)
 		(void)find_netns(far, record->netns);
+	snapshot_slice_divide(far->slice, far->snapshot);
 	vec_each(&far->namespaces, netns)
-		window_add(netns->window, snapshot_slice_cut(netns->slice, far->snapshot, netns->netns));
+		window_add(netns->window, snapshot_slice_cut(far->slice, netns->netns));
 }
 
 int far_side_advance(struct far_side *far, uint64_t now_ns, struct why *why)

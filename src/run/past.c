@@ -17,6 +17,12 @@ static bool is_of_this_boot(const struct recording *recording)
 	return strcmp(here.boot_id, recording_host(recording)->boot_id) == 0;
 }
 
+static void close_file(struct past *past)
+{
+	replay_close(take_ptr(past->replay));
+	recording_close(take_ptr(past->recording));
+}
+
 static int open_file(struct past *past, struct why *why)
 {
 	struct time_range range = {.from_ns = clock_real_ns() - PAST_NS, .to_ns = UINT64_MAX};
@@ -29,51 +35,45 @@ static int open_file(struct past *past, struct why *why)
 	return r < 0 ? r : replay_samples(past->replay) > 0;
 }
 
-/* A recorder whose file cannot be used is not the user's concern: another one may do, and the look works without. */
-static int try_recorder(uint64_t pid, void *context)
+static int add_recorder(uint64_t pid, void *context)
 {
-	struct past *found = context, past = {};
-	struct why why = {};
+	struct past *past = context;
+	char *file = recorders_file(pid);
 
-	if (found->replay)
-		return 0;
-	past.file = recorders_file(pid);
-	if (past.file && open_file(&past, &why) > 0)
-		*found = past;
-	else
-		past_close(&past);
+	if (file)
+		vec_push(&past->files, file);
 	return 0;
 }
 
-static bool try_agent(struct past *found)
+void past_find(struct past *past, const char *file)
 {
-	struct past past = {.file = agent_ask_file()};
-	struct why why = {};
+	char *of_agent;
 
-	if (past.file && open_file(&past, &why) > 0)
-		*found = past;
-	else
-		past_close(&past);
-	return found->replay != NULL;
+	*past = (struct past){.named = file != NULL};
+	if (file) {
+		vec_push(&past->files, xstrdup(file));
+		return;
+	}
+	of_agent = agent_ask_file();
+	if (of_agent)
+		vec_push(&past->files, of_agent);
+	/* Without /proc there is no recorder to be found. */
+	(void)!recorders_each(add_recorder, past);
 }
 
-int past_open(struct past *ret_past, const char *file, struct why *why)
+/* A recorder whose file cannot be used is not the user's concern: another one may do, and the look works without. */
+int past_open(struct past *past, struct why *why)
 {
-	int r;
+	int r = 0;
 
-	*ret_past = (struct past){};
-	if (!file && try_agent(ret_past))
-		return 1;
-	if (!file) {
-		/* Without /proc there is no recorder to be found. */
-		(void)!recorders_each(try_recorder, ret_past);
-		return ret_past->replay != NULL;
+	for (size_t i = 0; i < past->files.count; i++) {
+		past->file = past->files.items[i];
+		r = open_file(past, why);
+		if (r > 0)
+			return r;
+		close_file(past);
 	}
-	ret_past->file = xstrdup(file);
-	r = open_file(ret_past, why);
-	if (r <= 0)
-		past_close(ret_past);
-	return r;
+	return past->named ? r : 0;
 }
 
 int past_load_usual(struct recording *recording, struct usual *usual, struct why *why)
@@ -96,8 +96,8 @@ int past_load_usual(struct recording *recording, struct usual *usual, struct why
 
 void past_close(struct past *past)
 {
-	replay_close(past->replay);
-	recording_close(past->recording);
-	free(past->file);
-	*past = (struct past){};
+	close_file(past);
+	vec_each(&past->files, file)
+		free(*file);
+	vec_done(&past->files);
 }

@@ -16,6 +16,16 @@
 
 #define SUFFIX_OF_LOG "-wal" /* SQLite's write-ahead log stands beside the file and is open as well */
 
+/* The process that samples for a recorder has the same command line (sampler.h). */
+static bool is_helper(uint64_t pid)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(4096);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%llu/comm", (unsigned long long)pid);
+	return buf_read_file(&text, path) == 0 && strncmp(buf_text(&text), "nest-", 5) == 0;
+}
+
 /* nest record or nest agent; with options before its name it is none of ours. */
 bool recorders_has(uint64_t pid)
 {
@@ -30,7 +40,7 @@ bool recorders_has(uint64_t pid)
 	name = strrchr(text.data, '/');
 	name = name ? name + 1 : text.data;
 	return strcmp(name, "nest") == 0 && word < text.data + text.len &&
-	       (strcmp(word, "record") == 0 || strcmp(word, "agent") == 0);
+	       (strcmp(word, "record") == 0 || strcmp(word, "agent") == 0) && !is_helper(pid);
 }
 
 int recorders_each(int (*found)(uint64_t pid, void *context), void *context)

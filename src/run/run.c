@@ -321,13 +321,24 @@ static int open_store(struct run *run)
 	return r < 0 ? why_set(&run->why, r, "cannot record: %s", strerror(-r)) : 0;
 }
 
+/* The kernel verifies programs for seconds. Nothing is left behind by a process that ends meanwhile. */
+static bool may_be_killed(const struct run *run)
+{
+	return run->loop && !run->recording && !run->store && run->child.pid <= 0 && !run->options.writes_a_file;
+}
+
 static int open_sources(struct run *run)
 {
+	bool killable = may_be_killed(run);
 	int r = 0;
 
+	if (killable)
+		loop_hold_end_signals(false);
 	vec_each(&run->sources, source)
 		if (r == 0)
 			r = run->recording ? call(*source, open_recorded, run) : call(*source, open, run);
+	if (killable)
+		loop_hold_end_signals(true);
 	vec_each(&run->sinks, sink)
 		if (r == 0)
 			r = call(*sink, begin, run);
@@ -365,7 +376,7 @@ static void watch(struct run *run)
 /* Everything is attached, and what is needed later is known. */
 static int give_up_privilege(struct run *run)
 {
-	if (run->options.input.file || run->is_privileged)
+	if (run->options.input.file)
 		return 0;
 	/* Opened now, with what the process holds; read when the first name is wanted. */
 	kernel_symbols_hold();
@@ -374,6 +385,16 @@ static int give_up_privilege(struct run *run)
 	if (run->may & MAY_USE_MAPS && confine_maps_need_privilege())
 		run_needs(run, 0, CAP_BIT(CAP_BPF));
 	return command_confine_live(run->may | MAY_READ_PROC, run->keep, &run->why);
+}
+
+static int start_sinks(struct run *run)
+{
+	int r = 0;
+
+	vec_each(&run->sinks, sink)
+		if (r == 0)
+			r = call(*sink, start, run);
+	return r;
 }
 
 /* --- item by item ------------------------------------------------------------------------------------------------- */
@@ -445,6 +466,8 @@ static int read_items(struct run *run)
 	run->keep = 0;
 	if (r == 0)
 		r = give_up_privilege(run);
+	if (r == 0)
+		r = start_sinks(run);
 	source = oldest(run);
 	begin_ns = source ? source->next_ns : 0;
 	interval_ns = begin_ns + options->interval_ns;
@@ -543,8 +566,8 @@ static int close_all(struct run *run)
 static int code_of_error(const struct run *run)
 {
 	const struct run_options *options = &run->options;
-	bool files = !run->cannot_observe &&
-		     (options->input.file || options->save || (options->writes_a_file && run->began));
+	bool files = run->file_failed || (!run->cannot_observe && (options->input.file || options->save ||
+								   (options->writes_a_file && run->began)));
 
 	/* recording_check_interface */
 	if (run->recording && run->result == -ENODEV)
@@ -579,6 +602,8 @@ static int observe(struct run *run)
 		r = run_restep(run);
 	if (r == 0 && waits)
 		r = give_up_privilege(run);
+	if (r == 0 && waits)
+		r = start_sinks(run);
 	if (r < 0 || !waits)
 		return r < 0 ? r : read_items(run);
 	run->began = true;
@@ -635,8 +660,8 @@ int run_carry_out(struct run *run)
 		code = code ?: r;
 	}
 	closed = store_close(run->store, run->result < 0 ? NULL : &run->why);
-	/* A recording of nothing would be in the way of the next one. */
-	if (run->options.save && run->cannot_observe)
+	/* A recording of nothing would be in the way of the next one; one that goes on holds the past. */
+	if (run->options.save && run->cannot_observe && !run->options.resume)
 		(void)unlink(run->options.save);
 	if (closed < 0 && run->result == 0)
 		code = fail(run, closed, EXIT_IO);

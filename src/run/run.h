@@ -67,6 +67,8 @@ struct run_sink_ops {
 	int (*prepare)(struct run_sink *sink, struct run *run);
 	/* All sources are open, and so is run->store where there is one. */
 	int (*begin)(struct run_sink *sink, struct run *run);
+	/* Privilege was given up, the first item follows: the place to read files that others may have written. */
+	int (*start)(struct run_sink *sink, struct run *run);
 	/* An item of the source, valid during the call; what it is, source and sink agree on. */
 	int (*take)(struct run_sink *sink, struct run *run, const void *item);
 	/* An interval is over, the last one perhaps before its time; now_ns is of the items' own time. */
@@ -126,12 +128,12 @@ struct run {
 	uint64_t last_ns;   /* of a recording: time of the item that was handed out last */
 	bool began;
 	bool cannot_observe; /* a source could not be opened, live */
+	bool file_failed;    /* what failed is a file, although the run observes the live host */
 	bool stopped;
-	int result;         /* 0 or a negative errno, with the sentence in why */
-	int ended_by;       /* signal, or 0 */
-	unsigned may;       /* enum confine_may: what sources and sinks do until the end (run_needs) */
-	uint64_t keep;      /* capabilities that this takes */
-	bool is_privileged; /* it cannot be confined yet */
+	int result;    /* 0 or a negative errno, with the sentence in why */
+	int ended_by;  /* signal, or 0 */
+	unsigned may;  /* enum confine_may: what sources and sinks do until the end (run_needs) */
+	uint64_t keep; /* capabilities that this takes */
 	struct why why;
 };
 

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "diagnose/graph/window.h"
-#include "run/command.h"
-#include "run/past.h"
+#include "event/core/available.h"
+#include "run/command_confine.h"
 #include "snapshot/core/slice.h"
 #include "tool/core/cgroups.h"
 
@@ -51,7 +51,6 @@ static void view_free(struct diagnosis_view *view)
 {
 	diagnosis_free(view->diagnosis);
 	window_free(view->window);
-	snapshot_slice_free(view->slice);
 	free(view);
 }
 
@@ -91,7 +90,6 @@ static void add_view(struct run_diagnosis *diagnosis, const struct netns_record 
 	view->window = window_new();
 	view->window->netns = netns->netns;
 	view->window->usual = diagnosis->usual;
-	view->slice = snapshot_slice_new();
 	view->diagnosis = diagnosis_new(diagnosis->knowledge);
 	diagnosis_set_engine(view->diagnosis, diagnosis->engine);
 	diagnosis_set_selection(view->diagnosis, &diagnosis->options->selection);
@@ -164,11 +162,9 @@ static void add_past_sample(struct run_diagnosis *diagnosis, const struct snapsh
 	snapshot_each(snapshot, netns_type, const struct netns_record, record)
 		if (is_looked_at(diagnosis, record->netns) && !find_view(diagnosis, record->netns))
 			add_view(diagnosis, record);
-	vec_each(&diagnosis->views, at) {
-		struct diagnosis_view *view = *at;
-
-		window_add(view->window, snapshot_slice_cut(view->slice, snapshot, view->netns));
-	}
+	snapshot_slice_divide(diagnosis->slice, snapshot);
+	vec_each(&diagnosis->views, view)
+		window_add((*view)->window, snapshot_slice_cut(diagnosis->slice, (*view)->netns));
 }
 
 /*
@@ -199,9 +195,10 @@ static void end_past_window(struct run_diagnosis *diagnosis)
 		graph_free(window_finish((*view)->window));
 }
 
-static int replay_past(struct run_diagnosis *diagnosis, struct past *past, struct why *why)
+static int replay_past(struct run_diagnosis *diagnosis, struct why *why)
 {
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct past *past = &diagnosis->past;
 	struct window_count count = {};
 	uint64_t first_ns = 0;
 	int r;
@@ -224,27 +221,35 @@ static int replay_past(struct run_diagnosis *diagnosis, struct past *past, struc
 	return r;
 }
 
-static int take_past(struct run_diagnosis *diagnosis)
+static void find_past(struct run_diagnosis *diagnosis)
 {
 	const char *file = diagnosis->options->past;
-	struct run *run = diagnosis->run;
-	struct past past = {};
-	int r;
 
-	if (diagnosis->no_past || run->options.input.file)
-		return 0;
-	if (file && strcmp(file, "none") == 0)
-		return 0;
-	r = past_open(&past, file, &run->why);
+	if (diagnosis->no_past || diagnosis->run->options.input.file || (file && strcmp(file, "none") == 0))
+		return;
+	past_find(&diagnosis->past, file);
+	vec_each(&diagnosis->past.files, found)
+		command_confine_note(FILE_READ, *found);
+}
+
+/* A file, even one of our own: read without privilege. */
+static int take_past(struct run_sink *sink, struct run *run)
+{
+	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
+	struct past *past = &diagnosis->past;
+	int r = past_open(past, &run->why);
+
 	if (r > 0) {
 		usual_init(&diagnosis->past_usual);
 		diagnosis->usual = &diagnosis->past_usual;
-		r = past_load_usual(past.recording, diagnosis->usual, &run->why);
+		r = past_load_usual(past->recording, diagnosis->usual, &run->why);
 		if (r == 0)
-			r = replay_past(diagnosis, &past, &run->why);
-	} else if (r == 0 && file)
-		log_warn("%s has no sample of the last 2 minutes: nothing to compare with", file);
-	past_close(&past);
+			r = replay_past(diagnosis, &run->why);
+	} else if (r == 0 && past->named)
+		log_warn("%s has no sample of the last 2 minutes: nothing to compare with", past->file);
+	past_close(past);
+	*past = (struct past){};
+	run->file_failed = r < 0;
 	return r < 0 ? -EIO : 0;
 }
 
@@ -252,12 +257,11 @@ static int take_past(struct run_diagnosis *diagnosis)
 
 static void add_sample(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
 {
-	vec_each(&diagnosis->views, at) {
-		struct diagnosis_view *view = *at;
-
-		window_add(view->window,
-			   diagnosis->several ? snapshot_slice_cut(view->slice, snapshot, view->netns) : snapshot);
-	}
+	if (diagnosis->several)
+		snapshot_slice_divide(diagnosis->slice, snapshot);
+	vec_each(&diagnosis->views, view)
+		window_add((*view)->window,
+			   diagnosis->several ? snapshot_slice_cut(diagnosis->slice, (*view)->netns) : snapshot);
 }
 
 /* A fact needs no further window, whatever else waits to be confirmed. */
@@ -388,6 +392,9 @@ static int prepare(struct run_sink *sink, struct run *run)
 	if (r == 0) {
 		/* A recording may be read on another host than the one it is about. */
 		diagnosis->knowledge->is_command = options->input.file ? command_exists : command_runs_here;
+		/* Asked of the kernel while this process may. */
+		if (!options->input.file)
+			(void)event_unavailable("");
 		diagnosis->knowledge->takes_netns = command_takes_netns;
 	}
 	if (r == 0 && options->rules)
@@ -398,8 +405,7 @@ static int prepare(struct run_sink *sink, struct run *run)
 		return -ENOENT;
 	if (cgroup && !options->input.file)
 		r = cgroups_check(cgroup, &run->why);
-	if (r == 0)
-		r = take_past(diagnosis);
+	find_past(diagnosis);
 	if (r == 0 && diagnosis->records)
 		return output_open(diagnosis->records, &diagnosis->shape, &sink->output, &run->why);
 	return r == 0 ? run_open_out(run, sink, &diagnosis->out, diagnosis->file) : r;
@@ -496,7 +502,9 @@ static void close_diagnosis(struct run_sink *sink)
 		view_free(*view);
 	vec_done(&diagnosis->views);
 	usual_done(&diagnosis->past_usual);
+	past_close(&diagnosis->past);
 	far_side_close(diagnosis->far);
+	snapshot_slice_free(diagnosis->slice);
 	knowledge_free(diagnosis->knowledge);
 	free(diagnosis->needs);
 }
@@ -504,6 +512,7 @@ static void close_diagnosis(struct run_sink *sink)
 static const struct run_sink_ops diagnosis_ops = {
 	.prepare = prepare,
 	.begin = begin,
+	.start = take_past,
 	.take = see_snapshot,
 	.end = end,
 	.account = account,
@@ -554,9 +563,11 @@ void run_diagnosis_init(struct run_diagnosis *diagnosis, struct run *run)
 	}
 	run_snapshots_init(&diagnosis->snapshots, run, netns);
 	diagnosis->snapshots.dev = options->selection.dev;
+	diagnosis->slice = snapshot_slice_new();
 	diagnosis->needs = window_needs();
 	diagnosis->snapshots.request.types = options->input.file ? NULL : diagnosis->needs;
 	diagnosis->snapshots.request.repeated = true;
+	diagnosis->snapshots.request.thrifty = true;
 	diagnosis->snapshots.request.passive = options->passive;
 	diagnosis->snapshots.no_time_wait = true;
 	diagnosis->snapshots.pace_ns = diagnosis->window_ns / diagnosis->samples;

@@ -9,6 +9,7 @@
 #include "diagnose/graph/usual.h"
 #include "diagnose/infer/diagnosis.h"
 #include "run/far_side.h"
+#include "run/past.h"
 #include "run/rest.h"
 #include "run/run_snapshots.h"
 #include "view/output.h"
@@ -31,7 +32,6 @@ struct diagnosis_view {
 	uint32_t netns;
 	struct diagnosis *diagnosis;
 	struct window *window;
-	struct snapshot_slice *slice;
 	unsigned windows;
 	bool gone; /* the namespace is no more: this is its last report, about nothing new */
 };
@@ -77,12 +77,14 @@ struct run_diagnosis {
 	bool last;
 	/* Inside. */
 	struct knowledge *knowledge;
+	struct past past;
 	struct far_side *far; /* the recording of the other end, else NULL */
 	const struct engine *engine;
 	struct usual *usual; /* what is usual here; NULL: unknown. An agent's own, or that of its recording */
 	struct usual past_usual;
 	const struct record_type **needs;
 	char pid[24];
+	struct snapshot_slice *slice;
 	bool several;     /* namespaces come and go */
 	unsigned samples; /* of a window */
 	struct window_count count;

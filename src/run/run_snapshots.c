@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <sys/epoll.h>
+
 #include "run/run_snapshots.h"
 
 #include <errno.h>
@@ -8,17 +10,12 @@
 #include "base/confine.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "kernel/capability.h"
 #include "snapshot/socket/time_wait.h"
 
 /* Time without a sample that is a loss. */
 #define GAP_NS NSEC_PER_SEC
 /* Samples this far apart are committed one by one. */
 #define COMMIT_NS (500 * NSEC_PER_MSEC)
-/* SECURITY.md says what each of them is for. */
-#define SAMPLING                                                                                                       \
-	(CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_NET_ADMIN) | CAP_BIT(CAP_NET_RAW) |                     \
-	 CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_SYSLOG))
 
 static int prepare(struct run_source *source, struct run *run)
 {
@@ -31,6 +28,9 @@ static int prepare(struct run_source *source, struct run *run)
 	r = netns_find(snapshots->netns, &snapshots->namespaces, &run->why);
 	if (r == 0 && snapshots->dev)
 		r = netns_check_interface(&snapshots->namespaces, snapshots->dev, &run->why);
+	/* A single one is taken here, before everything is given up. */
+	if (r == 0 && !run->options.once)
+		r = sampler_start(&snapshots->sampler, &snapshots->namespaces, snapshots->netns, &run->why);
 	return r;
 }
 
@@ -50,14 +50,42 @@ static int give(struct run_source *source, struct run *run)
 	return 0;
 }
 
-static int take(struct run_snapshots *snapshots)
+/* What the process that samples does not know. */
+static void complete(const struct run_snapshots *snapshots)
 {
-	int r = snapshot_take(snapshots->snapshot, &snapshots->request, &snapshots->run->why);
+	const struct snapshot_request *request = &snapshots->request;
 
 	snapshots->snapshot->pace_ns = snapshots->pace_ns;
-	if (r == 0 && snapshots->no_time_wait)
+	for (size_t i = 0; snapshots->sampler && i < request->left_out_count; i++)
+		snapshot_gap(snapshots->snapshot, request->left_out[i].lost, "%s", request->left_out[i].why);
+	if (snapshots->no_time_wait)
 		snapshot_drop_time_wait(snapshots->snapshot);
-	return r;
+}
+
+static bool take_refresh(struct run_snapshots *snapshots)
+{
+	bool refresh = snapshots->refresh;
+
+	snapshots->refresh = false;
+	return refresh;
+}
+
+int run_snapshots_take(struct run_snapshots *snapshots, const struct snapshot_request *request,
+		       struct snapshot *snapshot, struct why *why)
+{
+	struct snapshot_request here = *request;
+	int r;
+
+	here.namespaces = &snapshots->namespaces;
+	if (!snapshots->sampler)
+		return snapshot_take(snapshot, &here, why);
+	r = sampler_ask(snapshots->sampler, request, take_refresh(snapshots), why);
+	return r == 0 ? sampler_take(snapshots->sampler, snapshot, why) : r;
+}
+
+uint64_t run_snapshots_cpu_ns(const struct run_snapshots *snapshots)
+{
+	return snapshots->sampler ? sampler_cpu_ns(snapshots->sampler) : 0;
 }
 
 /* Nobody saw what came and went meanwhile: from a second on, that is a loss. */
@@ -74,25 +102,69 @@ static int note_skipped(struct run_snapshots *snapshots, uint64_t skipped)
 	return run->store ? run_stored(run, store_add_loss(run->store, "sample", skipped)) : 0;
 }
 
+static int ask(struct run_snapshots *snapshots)
+{
+	return sampler_ask(snapshots->sampler, &snapshots->request, take_refresh(snapshots), &snapshots->run->why);
+}
+
+/* The sample that was asked for, for the sinks. */
+static int receive(struct run_snapshots *snapshots)
+{
+	int r = sampler_take(snapshots->sampler, snapshots->snapshot, &snapshots->run->why);
+
+	snapshots->taken++;
+	if (r < 0)
+		return r;
+	complete(snapshots);
+	return give(&snapshots->source, snapshots->run);
+}
+
+static int ask_when_due(struct run_snapshots *snapshots, uint64_t skipped)
+{
+	/* What is late before the second one is the start: the first loads the BPF programs. */
+	int r = snapshots->taken >= 2 ? note_skipped(snapshots, skipped) : 0;
+
+	return r == 0 ? ask(snapshots) : r;
+}
+
 static void on_timer(void *context, uint64_t expirations)
 {
 	struct run_snapshots *snapshots = context;
-	/* What is late before the second one is the start: the first loads the BPF programs. */
-	int r = snapshots->taken >= 2 && !snapshots->paused ? note_skipped(snapshots, expirations - 1) : 0;
+	int r = 0;
 
+	if (snapshots->paused)
+		return;
+	if (sampler_is_asked(snapshots->sampler))
+		snapshots->missed += expirations;
+	else
+		r = ask_when_due(snapshots, expirations - 1);
 	if (r < 0)
 		run_stop(snapshots->run, r);
-	else if (!snapshots->paused)
-		run_snapshots_now(snapshots);
+}
+
+/* One that took longer than the pace is followed by the next at once. */
+static void on_sample(void *context, uint32_t events _unused_)
+{
+	struct run_snapshots *snapshots = context;
+	uint64_t missed;
+	int r = receive(snapshots);
+
+	missed = snapshots->missed;
+	snapshots->missed = 0;
+	if (r == 0 && missed && !snapshots->paused && !snapshots->run->stopped)
+		r = ask_when_due(snapshots, missed - 1);
+	if (r < 0)
+		run_stop(snapshots->run, r);
 }
 
 void run_snapshots_now(struct run_snapshots *snapshots)
 {
-	int r = take(snapshots);
+	int r = sampler_is_asked(snapshots->sampler) ? receive(snapshots) : 0;
 
-	snapshots->taken++;
 	if (r == 0)
-		r = give(&snapshots->source, snapshots->run);
+		r = ask(snapshots);
+	if (r == 0)
+		r = receive(snapshots);
 	if (r < 0)
 		run_stop(snapshots->run, r);
 }
@@ -129,12 +201,14 @@ int run_snapshots_seek(struct run_snapshots *snapshots, uint64_t from_ns)
 static int open_live(struct run_source *source, struct run *run)
 {
 	struct run_snapshots *snapshots = (struct run_snapshots *)source;
-	bool elsewhere = snapshots->netns && *snapshots->netns;
-	int r = run->loop ? loop_add_timer(run->loop, 0, snapshots->pace_ns, on_timer, snapshots, &snapshots->timer)
-			  : 0;
+	int r;
 
-	/* Sources ask the kernel again for each sample, and some load programs when they see a reason to. */
-	run_needs(run, MAY_OBSERVE | MAY_INSPECT | MAY_SIGNAL, SAMPLING | (elsewhere ? CAP_BIT(CAP_SYS_ADMIN) : 0));
+	if (!snapshots->sampler)
+		return 0;
+	r = loop_add_timer(run->loop, 0, snapshots->pace_ns, on_timer, snapshots, &snapshots->timer);
+	if (r == 0)
+		r = loop_add_fd(run->loop, sampler_fd(snapshots->sampler), EPOLLIN, on_sample, snapshots, NULL);
+	run_needs(run, MAY_ASK, 0);
 	return r < 0 ? why_set(&run->why, r, "cannot sample again: %s", strerror(-r)) : 0;
 }
 
@@ -173,6 +247,15 @@ static int next_apart(struct run_snapshots *snapshots, struct run *run)
 	return r;
 }
 
+static int take_single(struct run_snapshots *snapshots, struct run *run)
+{
+	int r = snapshot_take(snapshots->snapshot, &snapshots->request, &run->why);
+
+	if (r == 0)
+		complete(snapshots);
+	return r;
+}
+
 static int next(struct run_source *source, struct run *run, uint64_t *ret_ns)
 {
 	struct run_snapshots *snapshots = (struct run_snapshots *)source;
@@ -181,7 +264,7 @@ static int next(struct run_source *source, struct run *run, uint64_t *ret_ns)
 	if (run->options.once && snapshots->due_ns)
 		return 0;
 	if (!snapshots->replay)
-		r = take(snapshots) ?: 1;
+		r = take_single(snapshots, run) ?: 1;
 	else if (run->options.once)
 		r = next_single(snapshots, run);
 	else
@@ -207,6 +290,7 @@ static void close_snapshots(struct run_source *source)
 {
 	struct run_snapshots *snapshots = (struct run_snapshots *)source;
 
+	sampler_stop(snapshots->sampler);
 	replay_close(snapshots->replay);
 	snapshot_free(snapshots->snapshot);
 	netns_list_done(&snapshots->namespaces);
@@ -231,14 +315,7 @@ void run_snapshots_init(struct run_snapshots *snapshots, struct run *run, const 
 
 void run_snapshots_refresh(struct run_snapshots *snapshots)
 {
-	struct netns_list fresh = {};
-	struct why why = {};
-
-	if (snapshots->replay || !snapshots->netns || strcmp(snapshots->netns, "all") != 0 ||
-	    netns_find("all", &fresh, &why) < 0)
-		return;
-	netns_list_done(&snapshots->namespaces);
-	snapshots->namespaces = fresh;
+	snapshots->refresh = true;
 }
 
 bool run_snapshots_match(const char *wanted, const struct netns_record *netns)

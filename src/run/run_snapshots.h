@@ -3,6 +3,7 @@
 #pragma once
 
 #include "run/run.h"
+#include "run/sampler.h"
 #include "snapshot/core/snapshot.h"
 
 struct run_snapshots {
@@ -19,10 +20,13 @@ struct run_snapshots {
 	/* Now. */
 	struct loop_source *timer; /* live */
 	struct netns_list namespaces;
+	struct sampler *sampler; /* live and repeated: who takes them; else NULL */
 	struct snapshot *snapshot;
 	struct replay *replay;
 	uint64_t due_ns; /* recorded: the next one that is wanted */
 	uint64_t lost;
+	bool refresh;     /* live: namespaces are looked for before the next one */
+	uint64_t missed;  /* live: that were due since the one under way was asked for */
 	uint64_t taken;   /* live: samples so far */
 	uint64_t skipped; /* live: samples that were due while another was taken, or the process was stopped */
 	uint64_t gaps_ns; /* live: time without a sample where that was more than a second */
@@ -30,7 +34,7 @@ struct run_snapshots {
 
 /* Makes it a source of the run. */
 void run_snapshots_init(struct run_snapshots *snapshots, struct run *run, const char *netns);
-/* Of -N all, where namespaces come and go: one that is held open outlives its owner, with all its interfaces. */
+/* Of -N all, where namespaces come and go: before the next sample. */
 void run_snapshots_refresh(struct run_snapshots *snapshots);
 /* Whether -N chooses this namespace of a recording; wanted may be NULL. */
 bool run_snapshots_match(const char *wanted, const struct netns_record *netns);
@@ -38,6 +42,11 @@ bool run_snapshots_match(const char *wanted, const struct netns_record *netns);
 void run_snapshots_set_pace(struct run_snapshots *snapshots, uint64_t pace_ns);
 /* Live, at once: a sample before its time. */
 void run_snapshots_now(struct run_snapshots *snapshots);
+/* Live: a sample beside those of the run, not while one of these is under way; namespaces are those of the run. */
+int run_snapshots_take(struct run_snapshots *snapshots, const struct snapshot_request *request,
+		       struct snapshot *snapshot, struct why *why) _must_check_;
+/* Live: CPU time of the process that samples. */
+uint64_t run_snapshots_cpu_ns(const struct run_snapshots *snapshots);
 /* Recorded: goes on with the first sample at or after that time; then run_restep. */
 int run_snapshots_seek(struct run_snapshots *snapshots, uint64_t from_ns) _must_check_;
 /* Gaps as warnings, once per run. */

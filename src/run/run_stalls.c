@@ -71,7 +71,6 @@ struct change {
 
 struct netns_stalls {
 	struct gap_tracks gaps;
-	struct snapshot_slice *slice;
 	struct map changes_before; /* ifindex -> carrier_changes */
 	struct change changes[CHANGES];
 	unsigned change_count;
@@ -87,7 +86,6 @@ static struct netns_stalls *stalls_of(struct run_stalls *run, uint32_t netns)
 		return slot ? *slot : NULL;
 	*slot = xzalloc(sizeof(**slot));
 	(*slot)->gaps = (struct gap_tracks)GAP_TRACKS_INIT;
-	(*slot)->slice = snapshot_slice_new();
 	(*slot)->changes_before = MAP_INIT(sizeof(uint32_t), sizeof(uint32_t), 65536);
 	return *slot;
 }
@@ -235,7 +233,7 @@ static int prepare(struct run_sink *sink, struct run *run)
 	return r;
 }
 
-static void take_netns(struct run_stalls *run, const struct snapshot *whole, uint32_t netns)
+static void take_netns(struct run_stalls *run, uint32_t netns)
 {
 	struct netns_stalls *stalls = stalls_of(run, netns);
 	const struct snapshot *snapshot;
@@ -243,7 +241,7 @@ static void take_netns(struct run_stalls *run, const struct snapshot *whole, uin
 	if (!stalls)
 		return;
 	stalls->sample = run->samples;
-	snapshot = snapshot_slice_cut(stalls->slice, whole, netns);
+	snapshot = snapshot_slice_cut(run->slice, netns);
 	note_changes(stalls, snapshot);
 	gap_tracks_add(&stalls->gaps, snapshot);
 	vec_each(&stalls->gaps.ended, ended) {
@@ -257,7 +255,6 @@ static void free_stalls(struct netns_stalls *stalls)
 {
 	gap_tracks_done(&stalls->gaps);
 	map_done(&stalls->changes_before);
-	snapshot_slice_free(stalls->slice);
 	free(stalls);
 }
 
@@ -291,9 +288,10 @@ static int take(struct run_sink *sink, struct run *run, const void *item)
 	stalls->now_ns = snapshot->begin_boot_ns;
 	stalls->boot_to_time_ns = snapshot->begin_time_ns - snapshot->begin_boot_ns;
 	stalls->samples++;
+	snapshot_slice_divide(stalls->slice, snapshot);
 	snapshot_each(snapshot, netns_type, const struct netns_record, netns)
 		if (!run->recording || run_snapshots_match(stalls->snapshots.netns, netns))
-			take_netns(stalls, snapshot, netns->netns);
+			take_netns(stalls, netns->netns);
 	if (stalls->now_ns >= stalls->due_ns)
 		forget_gone(stalls);
 	return output_flush(sink->output) < 0;
@@ -342,6 +340,7 @@ static void close_stalls(struct run_sink *sink)
 	while (map_next(&stalls->tracks, &at, &netns, &value))
 		free_stalls(*(struct netns_stalls **)value);
 	map_done(&stalls->tracks);
+	snapshot_slice_free(stalls->slice);
 }
 
 static const struct run_sink_ops stalls_ops = {
@@ -360,6 +359,7 @@ void run_stalls_init(struct run_stalls *stalls, struct run *run, const char *net
 
 	stalls->sink.ops = &stalls_ops;
 	stalls->tracks = MAP_INIT(sizeof(uint32_t), sizeof(struct netns_stalls *), 10000);
+	stalls->slice = snapshot_slice_new();
 	run_snapshots_init(&stalls->snapshots, run, netns);
 	stalls->snapshots.request.types = types;
 	stalls->snapshots.request.repeated = true;

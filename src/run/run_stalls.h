@@ -42,6 +42,7 @@ struct run_stalls {
 	const struct output_column *columns;
 	uint64_t least_ns; /* shorter ones are not shown */
 	struct map tracks; /* netns -> struct netns_stalls * */
+	struct snapshot_slice *slice;
 	uint64_t boot_to_time_ns;
 	uint64_t now_ns; /* of the last sample, boot time */
 	uint64_t due_ns;

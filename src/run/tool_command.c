@@ -45,5 +45,6 @@ struct command tool_command(const struct tool *tool)
 		.config_size = tool->options ? tool->config_size : sizeof(struct plain_config),
 		.run_subject = run_tool,
 		.subject = tool,
+		.looks = true,
 	};
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/confine.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "record/expr.h"
@@ -244,6 +245,16 @@ static int open_recording(struct serve *serve, const char *path, struct why *why
 	return scene_open(scene, path, &serve->options->live, why);
 }
 
+/* For tables that clients ask for: they come when they come, beside the samples of the diagnosis. */
+static int start_sampler(struct serve *serve, struct why *why)
+{
+	const char *netns = serve->options->live.netns;
+	_cleanup_netns_ struct netns_list namespaces = {};
+	int r = netns_find(netns, &namespaces, why);
+
+	return r == 0 ? sampler_start(&serve->sampler, &namespaces, netns, why) : r;
+}
+
 /* Before anything is observed: recordings are read and the address is bound. */
 static int prepare(struct run_sink *sink, struct run *run)
 {
@@ -259,7 +270,9 @@ static int prepare(struct run_sink *sink, struct run *run)
 		return r == -EINVAL ? -EIO : r;
 	if (options->guest && options->guest->unheard)
 		return 0;
-	return http_server_new(&options->http, &serve->server, &run->why);
+	if (serve->is_live)
+		r = start_sampler(serve, &run->why);
+	return r == 0 ? http_server_new(&options->http, &serve->server, &run->why) : r;
 }
 
 static int begin(struct run_sink *sink, struct run *run)
@@ -269,6 +282,7 @@ static int begin(struct run_sink *sink, struct run *run)
 
 	if (!serve->server)
 		return 0;
+	run_needs(run, MAY_SERVE | MAY_ASK, 0);
 	http_server_serve(serve->server, HTTP_SERVE, serve);
 	r = http_server_start(serve->server, run->loop, &run->why);
 	if (r < 0)
@@ -278,6 +292,16 @@ static int begin(struct run_sink *sink, struct run *run)
 		r = loop_add_timer(run->loop, READ_PAUSE, READ_PAUSE, on_read, serve, &serve->reader);
 	if (r < 0)
 		return why_set(&run->why, r, "cannot wait: %s", strerror(-r));
+	return 0;
+}
+
+/* From here on requests are answered. */
+static int announce(struct run_sink *sink, struct run *run _unused_)
+{
+	struct serve *serve = (struct serve *)sink;
+
+	if (!serve->server)
+		return 0;
 	http_server_add_url(serve->server, true, &serve->url);
 	serve->options->listening(buf_text(&serve->url));
 	return 0;
@@ -297,6 +321,7 @@ static void close_serve(struct run_sink *sink)
 		http_server_forget(serve->server, &serve->measures);
 	http_stream_done(&serve->measures);
 	http_server_free(take_ptr(serve->server));
+	sampler_stop(serve->sampler);
 	serve_tables_forget(serve, true);
 	vec_each(&serve->recordings, scene) {
 		scene_done(*scene);
@@ -309,7 +334,7 @@ static void close_serve(struct run_sink *sink)
 }
 
 static const struct run_sink_ops serve_ops = {
-	.prepare = prepare, .begin = begin, .take = take_sample, .close = close_serve};
+	.prepare = prepare, .begin = begin, .start = announce, .take = take_sample, .close = close_serve};
 
 int serve_run(const struct serve_options *options)
 {
@@ -325,8 +350,6 @@ int serve_run(const struct serve_options *options)
 
 	scene_init(&serve.live);
 	serve.diagnosis.context = &serve;
-	/* Tools that clients start need what this process holds. */
-	serve.run.is_privileged = serve.is_live;
 	http_stream_init(&serve.measures, RING_SLOTS, RING_BYTES);
 	(void)add_topic(&serve, NULL, NULL);
 	if (serve.is_live) {

@@ -59,6 +59,7 @@ struct serve {
 	struct loop_source *reader;       /* timer that reads recordings */
 	VEC(struct serve_topic *) topics; /* diagnosis */
 	struct http_stream measures;
+	struct sampler *sampler;          /* of tables, where is_live; else NULL */
 	VEC(struct serve_table *) tables; /* samples that were taken lately */
 	VEC(struct tool_run *) runs;
 	VEC(struct saver *) savers;

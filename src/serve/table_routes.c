@@ -32,14 +32,12 @@
 struct serve_table {
 	char *name;
 	struct snapshot *snapshot;
-	struct netns_list namespaces;
 	uint64_t taken_ns, asked_ns;
 };
 
 static void table_free(struct serve_table *table)
 {
 	snapshot_free(table->snapshot);
-	netns_list_done(&table->namespaces);
 	free(table->name);
 	free(table);
 }
@@ -82,16 +80,13 @@ static int sample_live(struct serve *serve, const char *name, const struct look 
 
 	table->asked_ns = now_ns;
 	if (!table->taken_ns || now_ns - table->taken_ns > FRESH_NS) {
-		netns_list_done(&table->namespaces);
-		table->namespaces = (struct netns_list){};
-		r = netns_find(serve->options->live.netns, &table->namespaces, why);
+		r = sampler_ask(serve->sampler,
+				&(struct snapshot_request){.types = look->types,
+							   .repeated = true,
+							   .passive = serve->options->live.passive},
+				true, why);
 		if (r == 0)
-			r = snapshot_take(table->snapshot,
-					  &(struct snapshot_request){.namespaces = &table->namespaces,
-								     .types = look->types,
-								     .repeated = true,
-								     .passive = serve->options->live.passive},
-					  why);
+			r = sampler_take(serve->sampler, table->snapshot, why);
 		table->taken_ns = r == 0 ? now_ns : 0;
 	}
 	*ret_snapshot = table->snapshot;

@@ -8,12 +8,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/helper.h"
+#include "run/starter.h"
 
 #define READ_BYTES 65536
 #define ERRORS_MAX 8192
@@ -21,8 +21,8 @@
 
 struct nest_process {
 	struct nest_process_request request;
-	pid_t pid;
 	int fd, error_fd; /* error_fd -1: not apart, or closed */
+	int control_fd;   /* status of its end, and signals (starter.h) */
 	struct loop_source *source, *error_source;
 	struct buf errors;
 };
@@ -59,55 +59,6 @@ void nest_words_done(struct nest_words *words)
 	*words = (struct nest_words){};
 }
 
-static _noreturn_ void become(char **words, char **environment, int out, int errors)
-{
-	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	sigset_t none;
-
-	/* Ctrl-C at the terminal is its parent's. */
-	(void)setpgid(0, 0);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)signal(SIGPIPE, SIG_DFL);
-	(void)dup2(nothing, STDIN_FILENO);
-	(void)dup2(out, STDOUT_FILENO);
-	(void)dup2(errors, STDERR_FILENO);
-	execve("/proc/self/exe", words, environment);
-	_exit(127);
-}
-
-static size_t count_words(char *const *words)
-{
-	size_t count = 0;
-
-	while (words[count])
-		count++;
-	return count;
-}
-
-static int spawn(const struct nest_process_request *request, int out, int errors)
-{
-	size_t count = count_words(request->words), kept = 0;
-	_cleanup_free_ char **argv = xrealloc_array(NULL, count + 2, sizeof(*argv));
-	_cleanup_free_ char **environment = xrealloc_array(NULL, count_words(environ) + 3, sizeof(*environment));
-	char columns[32];
-	pid_t pid;
-
-	argv[0] = (char *)"nest";
-	memcpy(argv + 1, request->words, (count + 1) * sizeof(*argv));
-	snprintf(columns, sizeof(columns), "NEST_WIDTH=%u", request->width);
-	for (char **variable = environ; *variable; variable++)
-		if (strncmp(*variable, "NEST_WIDTH=", 11) != 0)
-			environment[kept++] = *variable;
-	environment[kept++] = columns;
-	environment[kept] = NULL;
-	pid = fork();
-	if (pid == 0)
-		become(argv, environment, out, errors);
-	return pid < 0 ? -errno : pid;
-}
-
 static void close_errors(struct nest_process *process)
 {
 	if (process->error_source)
@@ -116,22 +67,26 @@ static void close_errors(struct nest_process *process)
 		(void)close(take_fd(&process->error_fd));
 }
 
-/* What it has attached goes with it: nothing is pinned. */
-static int reap(struct nest_process *process)
+static void close_output(struct nest_process *process)
 {
-	int status = 0;
-
 	if (process->source)
 		loop_remove(process->request.loop, take_ptr(process->source));
 	(void)close(process->fd);
-	while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
+}
+
+/* Its output is closed: it has ended, or is about to. */
+static int read_status(const struct nest_process *process)
+{
+	int status;
+
+	/* Without a status: killed, together with the process that waited for it. */
+	return helper_read(process->control_fd, &status, sizeof(status)) == 0 ? status : SIGKILL;
 }
 
 static void process_free(struct nest_process *process)
 {
 	close_errors(process);
+	(void)close(process->control_fd);
 	buf_done(&process->errors);
 	free(process);
 }
@@ -169,8 +124,8 @@ static void on_output(void *context, uint32_t events _unused_)
 	}
 	if (n < 0 && errno == EAGAIN)
 		return;
-	/* Its output is closed: it has ended. */
-	status = reap(process);
+	close_output(process);
+	status = read_status(process);
 	while (process->error_fd >= 0 && read_errors(process))
 		;
 	request->ended(request->context, status);
@@ -198,18 +153,27 @@ int nest_process_start(const struct nest_process_request *request, struct nest_p
 
 	if (pipe2(out, O_CLOEXEC) < 0 || (request->apart && pipe2(errors, O_CLOEXEC) < 0))
 		r = -errno;
-	if (r == 0)
-		r = spawn(request, out[1], request->apart ? errors[1] : out[1]);
+	if (r < 0)
+		(void)why_set(why, r, "cannot make a pipe: %s", strerror(-r));
+	else
+		r = starter_start(&(struct starter_order){.words = request->words,
+							  .width = request->width,
+							  .out = out[1],
+							  .errors = request->apart ? errors[1] : out[1]},
+				  why);
 	closep(&out[1]);
 	closep(&errors[1]);
 	if (r < 0) {
 		closep(&out[0]);
 		closep(&errors[0]);
-		return why_set(why, r, "cannot start a process: %s", strerror(-r));
+		return r;
 	}
 	process = xzalloc(sizeof(*process));
-	*process = (struct nest_process){
-		.request = *request, .pid = r, .fd = out[0], .error_fd = errors[0], .errors = BUF_INIT(ERRORS_MAX)};
+	*process = (struct nest_process){.request = *request,
+					 .fd = out[0],
+					 .error_fd = errors[0],
+					 .control_fd = r,
+					 .errors = BUF_INIT(ERRORS_MAX)};
 	process->request.words = NULL;
 	r = watch(process);
 	if (r < 0) {
@@ -224,18 +188,18 @@ void nest_process_stop(struct nest_process *process)
 {
 	if (!process)
 		return;
-	(void)kill(process->pid, SIGKILL);
-	(void)reap(process);
+	/* Nobody reads its status: it is killed, and what it has attached goes with it. */
+	close_output(process);
 	process_free(process);
 }
 
 void nest_process_interrupt(struct nest_process *process)
 {
-	(void)kill(process->pid, SIGINT);
+	starter_interrupt(process->control_fd);
 }
 
 /* Its output is closed when it has ended. */
-static bool wait_for_end(const struct nest_process *process)
+static void wait_for_end(const struct nest_process *process)
 {
 	struct pollfd ready = {.fd = process->fd, .events = POLLIN};
 	uint64_t end_ns = clock_monotonic_ns() + FINISH_NS, now_ns;
@@ -245,19 +209,16 @@ static bool wait_for_end(const struct nest_process *process)
 		if (poll(&ready, 1, (int)((end_ns - now_ns) / NSEC_PER_MSEC) + 1) <= 0)
 			continue;
 		if (read(process->fd, bytes, sizeof(bytes)) == 0)
-			return true;
+			return;
 	}
-	return false;
 }
 
 void nest_process_finish(struct nest_process *process)
 {
 	if (!process)
 		return;
-	if (!wait_for_end(process))
-		(void)kill(process->pid, SIGKILL);
-	(void)reap(process);
-	process_free(process);
+	wait_for_end(process);
+	nest_process_stop(process);
 }
 
 const char *nest_process_errors(const struct nest_process *process)

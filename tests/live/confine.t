@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# timeout: 200
+# timeout: 300
 # What is left of the privilege of every command when it shows its first result: a library that is loaded into it tries
 # from inside (confine-inside.c), and /proc/PID/status is read from outside.
 . "$(dirname "$0")/lib.sh"
 require_root
-require_cmd gcc python3 tcpdump
+require_cmd gcc python3 tcpdump curl
 
 ok 'the library is built' gcc -O1 -shared -fPIC -o "$room/inside.so" "$live_dir/confine-inside.c" || { finish; exit; }
 ns_make host
@@ -24,12 +24,19 @@ wait_for 5 test -e a.pcap
 python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 9))'
 wait $!
 
-# inside COMMAND ...: what the library reports.
+# A file of root that is no concern of any command.
+export INSIDE_VICTIM=$room/victim
+(umask 077 && : >"$INSIDE_VICTIM")
+
+# inside COMMAND ...: what the library reports. serves: the same when it first waits for events.
 inside() {
 	rm -f "$room/inside.log"
 	timeout 60 env INSIDE_LOG="$room/inside.log" LD_PRELOAD="$room/inside.so" "$nest" "$@" \
 		>"$room/out" 2>"$room/err"
-	cat "$room/inside.log" 2>/dev/null || { echo 'no result was written'; cat "$room/err"; }
+	if [ -s "$room/inside.log" ]; then cat "$room/inside.log"; else echo 'nothing was tried'; cat "$room/err"; fi
+}
+serves() {
+	INSIDE_LOOP=1 inside "$@"
 }
 
 # Readers of files: nothing is left.
@@ -64,6 +71,10 @@ oops -f a.nest
 END
 is "$("$nest" doctor --json >d.json 2>/dev/null; inside doctor -f d.json)" 'cap=0 nnp=1 seccomp=2 allowed=' 'doctor -f'
 
+# CAP_BPF, PERFMON, NET_ADMIN, NET_RAW, SYS_PTRACE, DAC_READ_SEARCH, SYSLOG
+observing=c400083004
+(umask 077 && printf '0123456789abcdef\n' >"$room/token")
+
 # The live host: what each needs once everything is attached.
 traffic() {
 	for _ in 1 2 3; do
@@ -85,25 +96,128 @@ done <<'END'
 ^cap=0 nnp=1 seccomp=2 allowed=$|tcpstates -d 2
 ^cap=8000000000 nnp=1 seccomp=2 allowed=$|trace tcp.state --count --by newstate -d 2
 ^cap=0 nnp=1 seccomp=2 allowed=$|hardware
+^cap=0 nnp=1 seccomp=2 allowed=$|diagnose -d 1
+^cap=0 nnp=1 seccomp=2 allowed=$|checklist
+^cap=0 nnp=1 seccomp=2 allowed=$|sockets 1 2
+^cap=0 nnp=1 seccomp=2 allowed=$|tools
+^cap=0 nnp=1 seccomp=2 allowed=$|events
+^cap=0 nnp=1 seccomp=2 allowed=$|doctor
 END
 
-# From outside, while they run.
-status() {
-	awk '$1 == "CapEff:" { cap = $2 } $1 == "NoNewPrivs:" { nnp = $2 } $1 == "Seccomp:" { mode = $2 }
-		END { print cap, nnp, mode }' "/proc/$1/status"
+# Samples come from a process of their own: it observes, and can neither run a program nor change a file.
+rm -f "$room/inside.log"
+timeout 60 env INSIDE_SAMPLER=1 INSIDE_LOG="$room/inside.log" LD_PRELOAD="$room/inside.so" "$nest" diagnose -d 1 \
+	>/dev/null 2>&1
+is "$(cat "$room/inside.log")" "cap=$observing nnp=1 seccomp=2 allowed=socket,packet,setns,load,shadow,kill" \
+	'the process that samples, from inside'
+
+# From outside, while they run: every process of a command, one line each.
+family() {
+	local child
+	[ -e "/proc/$1/status" ] || return
+	awk '$1 == "Name:" { name = $2 } $1 == "CapEff:" { cap = $2 } $1 == "NoNewPrivs:" { nnp = $2 }
+		$1 == "Seccomp:" { mode = $2 } END { print name, cap, nnp, mode }' "/proc/$1/status"
+	for child in $(cat "/proc/$1/task/"*/children 2>/dev/null); do
+		family "$child"
+	done
 }
+everybody() {
+	family "$1" | sort | tr '\n' ';'
+}
+nothing='nest 0000000000000000 1 2;'
+sampler="nest-sampler $(printf '%016x' "0x$observing") 1 2;"
+elsewhere="nest-sampler $(printf '%016x' $((0x$observing | 1 << 21))) 1 2;"
+all=$(awk '$1 == "CapEff:" { print $2 }' /proc/self/status)
 nest_bg tcplife -o "$room/life.txt"
 wait_ready "$nest_err"
-is "$(status "$nest_pid")" '0000000000000000 1 2' 'a tool'
+is "$(everybody "$nest_pid")" "$nothing" 'a tool'
 kill "$nest_pid"
-# CAP_BPF, PERFMON, NET_ADMIN, NET_RAW, SYS_PTRACE, DAC_READ_SEARCH, SYSLOG
-for command in 'watch' "record -o $room/b.nest" 'diagnose -d 20'; do
+while IFS='|' read -r more command; do
 	# shellcheck disable=SC2086 # words
 	nest_bg $command
 	wait_ready "$nest_err"
-	is "$(status "$nest_pid")" '000000c400083004 1 2' "$command"
+	is "$(everybody "$nest_pid")" "$nothing${!more}" "$command"
 	kill "$nest_pid"
-done
+	wait "$nest_pid"
+done <<END
+sampler|watch
+elsewhere|watch -N $host
+sampler|record -o $room/b.nest
+sampler|record -o $room/e.nest diagnose tcp.close
+sampler|diagnose -d 20
+sampler|stalls
+END
+
+# Servers: what starts tools for them is the only process that keeps what nest was started with.
+starter="nest-starter $all 0 0;"
+is "$(serves serve -d 1)" 'cap=0 nnp=1 seccomp=2 allowed=socket' 'serve, from inside'
+is "$(serves serve -d 1 -f a.nest)" 'cap=0 nnp=1 seccomp=2 allowed=socket' 'serve -f, from inside'
+is "$(serves agent -d 1 -N "$host" -o "$room/in.nest" --socket none --listen 127.0.0.1:0)" \
+	'cap=0 nnp=1 seccomp=2 allowed=socket' 'agent, from inside'
+nest_bg serve -N "$host"
+wait_for 30 test -s "$nest_out"
+is "$(everybody "$nest_pid")" "$nothing$elsewhere$elsewhere$starter" 'serve'
+url=$(sed 's/#.*//' "$nest_out") token=$(sed -n 's/.*#token=//p' "$nest_out")
+ask() {
+	curl -s -m 30 -H "Authorization: Bearer $token" "$@"
+}
+ask -N "${url}api/v1/stream?what=tcpstates" >"$room/stream" &
+reader=$!
+started() {
+	family "$nest_pid" | grep -q '^nest-minder' && traffic && grep -q newstate "$room/stream"
+}
+ok 'a tool that a client starts observes' wait_for 30 started
+minder="nest-minder ${nothing#nest }"
+is "$(everybody "$nest_pid")" "exe ${nothing#nest }$nothing$minder$elsewhere$elsewhere$starter" \
+	'and has given up the same'
+kill "$reader"
+is "$(ask "${url}api/v1/tools" | from_json 'len([r for r in j["rows"] if r["available"]]) > 20')" True \
+	'what is available was tried with privilege'
+kill "$nest_pid"
+wait "$nest_pid"
+nest_bg agent -N "$host" -o "$room/agent.nest" --socket "$room/agent.sock"
+wait_ready "$nest_err"
+is "$(everybody "$nest_pid")" "$nothing$elsewhere$starter" 'agent'
+kill "$nest_pid"
+wait "$nest_pid"
+is "$(test -e "$room/agent.sock"; echo $?)" 1 'its socket is removed'
+nest_bg collect --listen 127.0.0.1:0 --ship http://127.0.0.1:9/x --spool "$room/spool" --token-file "$room/token"
+wait_ready "$nest_err"
+is "$(everybody "$nest_pid")" "$nothing" 'collect'
+kill "$nest_pid"
+# A terminal for the screen.
+python3 -c '
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[2], sys.argv[2:])
+open(sys.argv[1], "w").write(str(pid))
+while True:
+    try:
+        if not os.read(fd, 65536): break
+    except OSError: break
+os.waitpid(pid, 0)' "$room/top.pid" env TERM=xterm XDG_CONFIG_HOME="$room/config" "$nest" top -N "$host" &
+screen=$!
+note_process "$screen"
+wait_for 20 test -s "$room/top.pid"
+top=$(cat "$room/top.pid")
+note_process "$top"
+settled() {
+	[ "$(everybody "$top")" = "$nothing$elsewhere$elsewhere$starter" ]
+}
+ok 'top' wait_for 20 settled || diag "$(everybody "$top")"
+kill "$top"
+wait "$screen"
+
+# kill -9: nobody stays behind.
+nest_bg watch -N "$host"
+wait_ready "$nest_err"
+left=$(cat "/proc/$nest_pid/task/"*/children)
+kill -9 "$nest_pid"
+ended() {
+	! kill -0 $left 2>/dev/null
+}
+ok 'kill -9 ends the process that samples' wait_for 10 ended
 
 # What runs behind -- is as free as before.
 "$nest" trace tcp.state -- grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/self/status >"$room/out" 2>/dev/null

@@ -63,6 +63,37 @@ ln -s again.nest "$room/link.nest"
 "$nest" record -N "$host" -o "$room/link.nest" -d 1 2>/dev/null
 is "$?" 5 'and a link is not followed'
 
+# With --append it goes on, also after a kill.
+nest_bg record -N "$host" -o "$room/again.nest" --append
+wait_ready "$nest_err"
+before=$(number "$room/again.nest" 'SELECT count(*) FROM sample')
+compare "$before" -gt 3 'the samples of the first run are still there'
+more() {
+	[ "$(number "$room/again.nest" 'SELECT count(*) FROM sample')" -gt $((before + 5)) ]
+}
+ok 'and those of the second follow' wait_for 20 more
+kill -9 "$nest_pid"
+before=$(number "$room/again.nest" 'SELECT count(*) FROM sample')
+"$nest" record -N "$host" -o "$room/again.nest" --append -d 1 2>"$room/err"
+is "$?" 0 'a recording of a killed recorder is continued'
+compare "$(number "$room/again.nest" 'SELECT count(*) FROM sample')" -gt "$before" 'without loss of what was committed'
+is "$(number "$room/again.nest" "SELECT count(*) FROM (SELECT id FROM sample GROUP BY id HAVING count(*) > 1)")" 0 \
+	'and every sample once'
+
+# A signal while the kernel verifies programs, which takes seconds: it does not wait for the end.
+loading() {
+	find "/proc/$nest_pid/fd" -lname '*bpf-map*' 2>/dev/null | grep -q . || ! kill -0 "$nest_pid" 2>/dev/null
+}
+for _ in 1 2 3 4 5; do
+	nest_bg path -N "$host"
+	wait_for 30 loading
+	kill "$nest_pid"
+	wait "$nest_pid"
+	code=$?
+	grep -q ready "$nest_err" || break
+done 2>/dev/null
+is "$code $(grep -c ready "$nest_err")" '143 0' 'a signal ends nest path while its programs are loaded'
+
 # One code for one reason.
 "$nest" record -N "$host" -o "$room/none.nest" -- /nonexistent 2>/dev/null
 is "$?" 2 'record: a command that cannot be run'
@@ -76,6 +107,9 @@ as_nobody "$nest" record tcp.state -o "$room/open/x.nest" -d 1 >/dev/null 2>"$ro
 is "$?" 3 'without privilege, events cannot be observed'
 like "$(cat "$room/err")" 'CAP_BPF and CAP_PERFMON: .*setcap' 'and the message names capability and command'
 ok 'no file is left' test ! -e "$room/open/x.nest"
+as_nobody "$nest" record -o "$room/open/past.nest" -d 1 >/dev/null 2>&1
+as_nobody "$nest" record tcp.state -o "$room/open/past.nest" --append -d 1 >/dev/null 2>&1
+is "$? $(number "$room/open/past.nest" 'SELECT count(*) > 3 FROM sample')" '3 1' 'but a recording that was there stays'
 unshare --user --map-root-user "$nest" tcplife -d 1 >/dev/null 2>"$room/err"
 is "$?" 3 'in a user namespace, events cannot be observed'
 like "$(cat "$room/err")" 'in a user namespace: its capabilities do not count' 'and it is recognised as such'

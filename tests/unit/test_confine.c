@@ -5,8 +5,10 @@
 #include <linux/bpf.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -213,10 +215,69 @@ TEST(an_observer_runs_no_program)
 	CHECK_REFUSED(syscall(SYS_init_module, NULL, 0, ""));
 }
 
+TEST(without_write_no_file_is_changed)
+{
+	struct room room = make_room();
+	struct confine confine = {.may = MAY_OBSERVE | MAY_INSPECT};
+	char *file = write_file(room.in, "a"), *name = xasprintf("%s/b", room.in);
+	char byte;
+	int fd;
+
+	apply(&confine);
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0 && read(fd, &byte, 1) == 1 && byte == 'x');
+	CHECK_OK(open_result(room.in, O_RDONLY | O_DIRECTORY));
+	CHECK_ERR(open_result(file, O_WRONLY), -EPERM);
+	CHECK_ERR(open_result(file, O_RDWR), -EPERM);
+	CHECK_ERR(open_result(file, O_RDONLY | O_TRUNC), -EPERM);
+	CHECK_ERR(open_result(name, O_RDONLY | O_CREAT), -EPERM);
+	CHECK_ERR(open_result(room.in, O_WRONLY | O_TMPFILE), -EPERM);
+	CHECK_REFUSED(unlink(file));
+	CHECK_REFUSED(rename(file, name));
+	CHECK_REFUSED(mkdir(name, 0700));
+	CHECK_REFUSED(chmod(file, 0666));
+	CHECK_REFUSED(fchmod(fd, 0666));
+	CHECK_REFUSED(truncate(file, 0));
+	CHECK_REFUSED(link(file, name));
+	CHECK_REFUSED(symlink(file, name));
+}
+
+TEST(an_observer_asks_whether_a_process_exists)
+{
+	apply_may(MAY_OBSERVE);
+	CHECK(kill(getpid(), 0) == 0);
+	CHECK_REFUSED(kill(getpid(), SIGTERM));
+}
+
+/* Landlock would keep the kernel from ending them with this process. */
+TEST(helpers_can_be_asked_and_end_with_it)
+{
+	int ends[2], status;
+	pid_t parent, pid;
+
+	REQUIRE(pipe(ends) == 0);
+	REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+	parent = fork();
+	if (parent == 0) {
+		pid = fork();
+		if (pid == 0) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+		(void)!write(ends[1], &pid, sizeof(pid));
+		apply_may(MAY_ASK);
+		_exit(kill(pid, SIGKILL) == 0);
+	}
+	REQUIRE(read(ends[0], &pid, sizeof(pid)) == sizeof(pid));
+	CHECK(waitpid(parent, &status, 0) == parent && WEXITSTATUS(status) == 0);
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+}
+
 TEST(files_are_those_of_the_command)
 {
 	struct room room = make_room();
-	struct confine confine = {};
+	struct confine confine = {.may = MAY_WRITE};
 	char *input = write_file(room.in, "a"), *other = write_file(room.other, "b");
 	char *output = xasprintf("%s/c", room.out), *stray = xasprintf("%s/d", room.in);
 
@@ -231,6 +292,8 @@ TEST(files_are_those_of_the_command)
 	CHECK_ERR(open_result(input, O_WRONLY), -EACCES);
 	CHECK_ERR(open_result(stray, O_WRONLY | O_CREAT), -EACCES);
 	CHECK_OK(open_result(output, O_WRONLY | O_CREAT));
+	CHECK_REFUSED(chmod(other, 0666));
+	CHECK_REFUSED(fchmodat(AT_FDCWD, other, 0666, 0));
 	CHECK_ERR(open_result(other, O_RDONLY), -EACCES);
 	CHECK_ERR(open_result(other, O_WRONLY), -EACCES);
 	CHECK_ERR(open_result("/etc/passwd", O_RDONLY), -EACCES);
@@ -243,7 +306,7 @@ TEST(files_are_those_of_the_command)
 TEST(links_and_logs_of_input_are_followed)
 {
 	struct room room = make_room();
-	struct confine confine = {};
+	struct confine confine = {.may = MAY_WRITE};
 	char *target = write_file(room.other, "a"), *link = xasprintf("%s/link", room.in);
 	char *recording = write_file(room.in, "r"), *index = xasprintf("%s/r-shm", room.in);
 

@@ -103,7 +103,8 @@ TEST(a_slice_holds_one_namespace_and_what_belongs_to_none)
 		put_socket(whole, i == 1 ? 7 : 8, 10 + i, i);
 	}
 	REQUIRE(snapshot_table_add(snapshot_table(whole, &process_type)) != NULL);
-	one = snapshot_slice_cut(slice, whole, 8);
+	snapshot_slice_divide(slice, whole);
+	one = snapshot_slice_cut(slice, 8);
 	CHECK_EQ_UINT(snapshot_table(one, &socket_type)->count, 2);
 	CHECK_EQ_UINT(snapshot_table(one, &process_type)->count, 1);
 	sockets = snapshot_first(one, &socket_type);
@@ -111,9 +112,9 @@ TEST(a_slice_holds_one_namespace_and_what_belongs_to_none)
 	/* What it refers to is still where it was. */
 	REQUIRE(socket_tcp(one, &sockets[1]) != NULL);
 	CHECK_EQ_UINT(socket_tcp(one, &sockets[1])->tcp_cookie, 12);
-	one = snapshot_slice_cut(slice, whole, 7);
+	one = snapshot_slice_cut(slice, 7);
 	CHECK_EQ_UINT(snapshot_table(one, &socket_type)->count, 1);
-	one = snapshot_slice_cut(slice, whole, 9);
+	one = snapshot_slice_cut(slice, 9);
 	CHECK_EQ_UINT(snapshot_table(one, &socket_type)->count, 0);
 	snapshot_slice_free(slice);
 }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The core: tables, texts, gaps, what runs when; and the small helpers beside it. */
 #include <math.h>
+#include <netinet/in.h>
 
+#include "base/clock.h"
 #include "snapshot/core/arena.h"
 #include "snapshot/core/delta.h"
+#include "snapshot/core/slice.h"
 #include "snapshot/core/snapshot.h"
 #include "snapshot/core/table_share.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/proc/cgroup_path.h"
 #include "snapshot/socket/sock_watch.h"
+#include "snapshot/socket/time_wait.h"
 #include "unit.h"
 
 /* --- a source of its own, to see how the core treats one --- */
@@ -447,6 +451,37 @@ TEST(what_counts_as_active)
 	CHECK(!socket_is_active(&socket, NULL));
 }
 
+/* Whether a connection with these times is kept beside a listener at port 80. */
+static bool is_kept(uint16_t lport, uint64_t sent_ns, uint64_t received_ns, uint64_t bytes_sent)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct socket_record *socket = snapshot_table_add(snapshot_table(snapshot, &socket_type));
+	struct tcp_record *tcp = snapshot_table_add(snapshot_table(snapshot, &tcp_type));
+
+	*socket = (struct socket_record){
+		.proto = IPPROTO_TCP, .state = SOCKET_LISTEN, .lport = 80, .tcp = SOCKET_NONE, .cookie = 1};
+	socket = snapshot_table_add(snapshot_table(snapshot, &socket_type));
+	*socket = (struct socket_record){
+		.proto = IPPROTO_TCP, .state = SOCKET_ESTABLISHED, .lport = lport, .tcp = 0, .cookie = 2};
+	*tcp = (struct tcp_record){.last_sent_ns = sent_ns, .last_received_ns = received_ns, .bytes_sent = bytes_sent};
+	sock_watch_sift(snapshot, 0, NULL);
+	return snapshot_table(snapshot, &socket_type)->count == 2;
+}
+
+TEST(a_client_that_waits_for_an_answer_is_kept)
+{
+	const uint64_t second = NSEC_PER_SEC;
+
+	CHECK(is_kept(50000, 5 * second, 9 * second, 100));
+	CHECK(is_kept(50000, SOCK_WAITING_NS - 1, UINT64_MAX, 100));
+	CHECK(!is_kept(50000, SOCK_WAITING_NS, UINT64_MAX, 100));
+	/* The answer came last; nothing was sent; the two are too close to tell; a server. */
+	CHECK(!is_kept(50000, 9 * second, 5 * second, 100));
+	CHECK(!is_kept(50000, 5 * second, 9 * second, 0));
+	CHECK(!is_kept(50000, 5 * second, 5 * second + 20 * NSEC_PER_MSEC, 100));
+	CHECK(!is_kept(80, 5 * second, 9 * second, 100));
+}
+
 TEST(keeping_the_active_ones_keeps_their_parts)
 {
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
@@ -543,4 +578,75 @@ TEST(a_sieve_adapts_with_hysteresis)
 	sieve.classes[WALK_MOVES] = UINT64_MAX;
 	sock_sieve_adapt(&sieve, 128);
 	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], WALK_MASK_MAX);
+}
+
+/* --- one namespace of many --- */
+
+static void add_socket(struct snapshot *snapshot, uint32_t netns, uint64_t cookie)
+{
+	struct socket_record *socket = snapshot_table_add(snapshot_table(snapshot, &socket_type));
+
+	socket->netns = netns;
+	socket->cookie = cookie;
+}
+
+static void check_slice(struct snapshot_slice *slice, uint32_t netns, const uint64_t *cookies, size_t count)
+{
+	const struct snapshot *cut = snapshot_slice_cut(slice, netns);
+	const struct socket_record *sockets = snapshot_first(cut, &socket_type);
+
+	CHECK_EQ_UINT(cut->netns, netns);
+	CHECK_EQ_UINT(snapshot_table(cut, &socket_type)->count, count);
+	for (size_t i = 0; i < count; i++)
+		CHECK_EQ_UINT(sockets[i].cookie, cookies[i]);
+	/* Tables without namespaces are shared. */
+	CHECK_EQ_UINT(snapshot_table(cut, &tcp_type)->count, 1);
+}
+
+TEST(a_slice_has_the_records_of_its_namespace)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct snapshot_slice *slice = snapshot_slice_new();
+
+	(void)snapshot_table_add(snapshot_table(snapshot, &tcp_type));
+	for (unsigned i = 0; i < 6; i++)
+		add_socket(snapshot, i < 2 ? 7 : 9, i);
+	snapshot_slice_divide(slice, snapshot);
+	check_slice(slice, 7, (uint64_t[]){0, 1}, 2);
+	check_slice(slice, 9, (uint64_t[]){2, 3, 4, 5}, 4);
+	check_slice(slice, 8, NULL, 0);
+	/* In the table itself: nothing was copied. */
+	CHECK(snapshot_first(snapshot_slice_cut(slice, 9), &socket_type) ==
+	      (struct socket_record *)snapshot_first(snapshot, &socket_type) + 2);
+	/* Mixed, in the order of each. */
+	add_socket(snapshot, 7, 6);
+	add_socket(snapshot, 8, 7);
+	add_socket(snapshot, 9, 8);
+	snapshot_slice_divide(slice, snapshot);
+	check_slice(slice, 7, (uint64_t[]){0, 1, 6}, 3);
+	check_slice(slice, 8, (uint64_t[]){7}, 1);
+	check_slice(slice, 9, (uint64_t[]){2, 3, 4, 5, 8}, 5);
+	/* The next sample has fewer. */
+	snapshot_table(snapshot, &socket_type)->count = 1;
+	snapshot_slice_divide(slice, snapshot);
+	check_slice(slice, 7, (uint64_t[]){0}, 1);
+	check_slice(slice, 9, NULL, 0);
+	snapshot_slice_free(slice);
+}
+
+TEST(sockets_in_time_wait_are_dropped)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	static const uint8_t states[] = {SOCKET_TIME_WAIT, SOCKET_ESTABLISHED, SOCKET_TIME_WAIT, SOCKET_LISTEN};
+	const struct socket_record *sockets;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(states); i++) {
+		add_socket(snapshot, 7, i);
+		((struct socket_record *)snapshot_first(snapshot, &socket_type))[i].state = states[i];
+	}
+	snapshot_drop_time_wait(snapshot);
+	sockets = snapshot_first(snapshot, &socket_type);
+	CHECK_EQ_UINT(snapshot_table(snapshot, &socket_type)->count, 2);
+	CHECK_EQ_UINT(sockets[0].cookie, 1);
+	CHECK_EQ_UINT(sockets[1].cookie, 3);
 }

@@ -19,9 +19,9 @@ void arena_clear(struct arena *arena)
 	arena->refused = 0;
 }
 
-static char *take(struct arena *arena, size_t size)
+char *arena_room(struct arena *arena, size_t size)
 {
-	struct arena_chunk chunk = {.size = max_of(size, CHUNK_SIZE)};
+	struct arena_chunk chunk = {.size = CHUNK_SIZE};
 	char *at;
 
 	while (arena->at_chunk < arena->chunks.count) {
@@ -35,7 +35,12 @@ static char *take(struct arena *arena, size_t size)
 		arena->at_chunk++;
 		arena->at_byte = 0;
 	}
-	if (size > arena->cap || arena->total > arena->cap - chunk.size)
+	if (size > arena->cap)
+		return NULL;
+	/* A text that grows from sample to sample must not need a new chunk each time. */
+	while (chunk.size < size)
+		chunk.size *= 2;
+	if (chunk.size > arena->cap || arena->total > arena->cap - chunk.size)
 		return NULL;
 	chunk.data = xmalloc(chunk.size);
 	vec_push(&arena->chunks, chunk);
@@ -51,7 +56,7 @@ const char *arena_text(struct arena *arena, const char *text, size_t len)
 
 	if (n == 0)
 		return "";
-	copy = take(arena, n + 1);
+	copy = arena_room(arena, n + 1);
 	if (!copy) {
 		arena->refused++;
 		return "";

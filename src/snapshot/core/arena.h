@@ -20,5 +20,7 @@ struct arena {
 
 void arena_done(struct arena *arena);
 void arena_clear(struct arena *arena);
+/* Room for a text of this many bytes; NULL: cap reached. */
+char *arena_room(struct arena *arena, size_t size);
 /* A terminated copy, cut at the first NUL; "": cap reached. */
 const char *arena_text(struct arena *arena, const char *text, size_t len);

@@ -1,20 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "snapshot/core/slice.h"
 
+#include "base/map.h"
+
+/* The records of a namespace in a table, one after the other. */
+struct span {
+	size_t start;
+	size_t count;
+};
+
+struct part {
+	uint32_t table;
+	uint32_t netns;
+};
+
 struct own_table {
+	const struct field *field; /* netns; NULL: the table is shared */
+	/* A copy in order of namespaces: used only where they do not follow one another in the table itself. */
 	uint8_t *items;
 	size_t room;
+	bool used;
 };
 
 struct snapshot_slice {
+	const struct snapshot *whole;
 	struct snapshot snapshot;
 	struct own_table *own; /* one per table */
 	size_t count;
+	struct map spans; /* struct part -> struct span */
 };
 
 struct snapshot_slice *snapshot_slice_new(void)
 {
-	return xzalloc(sizeof(struct snapshot_slice));
+	struct snapshot_slice *slice = xzalloc(sizeof(*slice));
+
+	slice->spans = MAP_INIT(sizeof(struct part), sizeof(struct span), 0);
+	return slice;
 }
 
 void snapshot_slice_free(struct snapshot_slice *slice)
@@ -25,6 +46,7 @@ void snapshot_slice_free(struct snapshot_slice *slice)
 		free(slice->own[i].items);
 	free(slice->own);
 	free(slice->snapshot.tables);
+	map_done(&slice->spans);
 	free(slice);
 }
 
@@ -47,44 +69,105 @@ static const struct field *netns_field(const struct record_type *type)
 	return NULL;
 }
 
-static void cut_table(struct own_table *own, const struct snapshot_table *whole, const struct field *field,
-		      uint32_t netns, struct snapshot_table *ret_table)
+/* UINT32_MAX: unknown, so of none. */
+static uint32_t netns_of(const struct snapshot_table *table, const struct field *field, size_t number)
 {
-	size_t size = whole->type->size;
+	struct value value = value_get(field, table->items + number * table->type->size);
 
-	if (own->room < whole->count) {
-		own->room = whole->count;
+	return value.class == VALUE_UINT ? (uint32_t)value.uint : UINT32_MAX;
+}
+
+/* Counts the records of each namespace; false: those of one do not follow one another. */
+static bool find_spans(struct snapshot_slice *slice, uint32_t number)
+{
+	const struct snapshot_table *table = &slice->whole->tables[number];
+	struct span *span = NULL;
+	bool in_order = true;
+	uint32_t before = 0;
+
+	for (size_t i = 0; i < table->count; i++) {
+		struct part part = {number, netns_of(table, slice->own[number].field, i)};
+		bool is_new = false;
+
+		if (!span || part.netns != before)
+			span = map_put(&slice->spans, &part, &is_new);
+		if (is_new)
+			span->start = i;
+		in_order &= span->start + span->count == i;
+		span->count++;
+		before = part.netns;
+	}
+	return in_order;
+}
+
+/* Copies them in an order in which they do. */
+static void sort_records(struct snapshot_slice *slice, uint32_t number)
+{
+	const struct snapshot_table *table = &slice->whole->tables[number];
+	struct own_table *own = &slice->own[number];
+	size_t size = table->type->size, next = 0, at = 0;
+	const void *key;
+	void *value;
+
+	if (own->room < table->count) {
+		own->room = table->count;
 		own->items = xrealloc_array(own->items, own->room, size);
 	}
-	*ret_table = *whole;
-	ret_table->items = own->items;
-	ret_table->room = own->room;
-	ret_table->count = 0;
-	for (size_t i = 0; i < whole->count; i++) {
-		const uint8_t *item = whole->items + i * size;
-		struct value value = value_get(field, item);
+	own->used = true;
+	while (map_next(&slice->spans, &at, &key, &value)) {
+		struct span *span = value;
 
-		if (value.class == VALUE_UINT && value.uint == netns)
-			memcpy(own->items + ret_table->count++ * size, item, size);
+		if (((const struct part *)key)->table != number)
+			continue;
+		span->start = next;
+		next += span->count;
+		span->count = 0;
+	}
+	for (size_t i = 0; i < table->count; i++) {
+		struct part part = {number, netns_of(table, own->field, i)};
+		struct span *span = map_get(&slice->spans, &part);
+
+		memcpy(own->items + (span->start + span->count++) * size, table->items + i * size, size);
 	}
 }
 
-const struct snapshot *snapshot_slice_cut(struct snapshot_slice *slice, const struct snapshot *whole, uint32_t netns)
+void snapshot_slice_divide(struct snapshot_slice *slice, const struct snapshot *whole)
 {
 	struct snapshot_table *tables;
 
 	make_room(slice, whole->table_count);
 	tables = slice->snapshot.tables;
+	slice->whole = whole;
 	slice->snapshot = *whole;
 	slice->snapshot.tables = tables;
-	slice->snapshot.netns = netns;
-	for (size_t i = 0; i < whole->table_count; i++) {
-		const struct field *field = netns_field(whole->tables[i].type);
+	map_done(&slice->spans);
+	slice->spans = MAP_INIT(sizeof(struct part), sizeof(struct span), 0);
+	for (uint32_t i = 0; i < whole->table_count; i++) {
+		struct own_table *own = &slice->own[i];
 
-		if (field)
-			cut_table(&slice->own[i], &whole->tables[i], field, netns, &tables[i]);
-		else
-			tables[i] = whole->tables[i];
+		own->field = netns_field(whole->tables[i].type);
+		own->used = false;
+		tables[i] = whole->tables[i];
+		if (own->field && !find_spans(slice, i))
+			sort_records(slice, i);
+	}
+}
+
+const struct snapshot *snapshot_slice_cut(struct snapshot_slice *slice, uint32_t netns)
+{
+	slice->snapshot.netns = netns;
+	for (uint32_t i = 0; i < slice->count; i++) {
+		const struct snapshot_table *whole = &slice->whole->tables[i];
+		struct part part = {i, netns};
+		const struct span *span = map_get(&slice->spans, &part);
+		struct snapshot_table *table = &slice->snapshot.tables[i];
+
+		if (!slice->own[i].field)
+			continue;
+		table->count = span ? span->count : 0;
+		table->items = slice->own[i].used ? slice->own[i].items : whole->items;
+		if (span)
+			table->items += span->start * whole->type->size;
 	}
 	return &slice->snapshot;
 }

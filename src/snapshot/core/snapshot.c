@@ -200,6 +200,21 @@ const char *snapshot_text(struct snapshot *snapshot, const char *text, size_t le
 	return arena_text(&snapshot->memory->texts, text, len);
 }
 
+char *snapshot_text_room(struct snapshot *snapshot, size_t size)
+{
+	return arena_room(&snapshot->memory->texts, size);
+}
+
+uint64_t snapshot_texts_refused(const struct snapshot *snapshot)
+{
+	return snapshot->memory->texts.refused;
+}
+
+void snapshot_refuse_texts(struct snapshot *snapshot, uint64_t count)
+{
+	snapshot->memory->texts.refused += count;
+}
+
 void *snapshot_state(struct snapshot *snapshot)
 {
 	struct snapshot_memory *memory = snapshot->memory;

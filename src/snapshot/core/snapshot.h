@@ -52,6 +52,8 @@ struct snapshot_request {
 	 * from sample to sample (sock_watch.h); 0: all active ones.
 	 */
 	size_t followed_max;
+	/* active_only where there are very many connections (run/sampler.h). */
+	bool thrifty;
 	/* Do not load BPF programs. */
 	bool no_bpf;
 	/* More samples follow: sources may cache and keep state. */
@@ -61,6 +63,8 @@ struct snapshot_request {
 	/* Gaps of every sample. */
 	const struct snapshot_left_out *left_out;
 	size_t left_out_count;
+	/* The process that the sample is for, where that is another one (run/sampler.h); 0: this one. */
+	uint32_t asker;
 };
 
 struct snapshot {
@@ -150,6 +154,11 @@ void *snapshot_table_add(struct snapshot_table *table);
 void snapshot_table_drop(struct snapshot_table *table);
 /* A copy, valid until the next sample; "": out of room. */
 const char *snapshot_text(struct snapshot *snapshot, const char *text, size_t len);
+/* Room for texts of this many bytes, valid until the next sample; NULL: out of room. */
+char *snapshot_text_room(struct snapshot *snapshot, size_t size);
+/* Texts that found no room, and more of them that another process knows of. */
+uint64_t snapshot_texts_refused(const struct snapshot *snapshot);
+void snapshot_refuse_texts(struct snapshot *snapshot, uint64_t count);
 /* State of the source in collect(); zeroed at first. */
 void *snapshot_state(struct snapshot *snapshot);
 /* Notes a gap; lost NULL: that of the source. */

@@ -156,8 +156,7 @@ static uint64_t figure_of(const char *text, const char *line, const char *word)
 	return 0;
 }
 
-/* TCP sockets of this namespace, both families, including TIME-WAIT; 0: none or unknown. */
-static uint64_t count_tcp(struct snapshot *snapshot)
+uint64_t socket_count_tcp(struct snapshot *snapshot)
 {
 	uint64_t count;
 
@@ -168,6 +167,14 @@ static uint64_t count_tcp(struct snapshot *snapshot)
 	if (snapshot_read(snapshot, "/proc/thread-self/net/sockstat6") == 0)
 		count += figure_of(buf_text(&snapshot->text), "TCP6:", "inuse");
 	return count;
+}
+
+/* The kernel counts allocated sockets of all namespaces together. */
+uint64_t socket_count_tcp_of_host(struct snapshot *snapshot)
+{
+	if (snapshot_read(snapshot, "/proc/thread-self/net/sockstat") < 0)
+		return 0;
+	return figure_of(buf_text(&snapshot->text), "\nTCP:", "alloc");
 }
 
 static struct part part_of(struct snapshot *snapshot, const struct snapshot_request *request)
@@ -275,7 +282,7 @@ static int collect_fast(struct snapshot *snapshot, struct part *whole, const str
 
 static int collect_tcp(struct snapshot *snapshot, struct part *whole, const struct snapshot_request *request)
 {
-	uint64_t expected = count_tcp(snapshot);
+	uint64_t expected = socket_count_tcp(snapshot);
 
 	if (expected >= WORKER_WORTH) {
 		whole->ext &= (uint8_t)~EXT_SERVICE;
@@ -303,7 +310,7 @@ static int collect_followed(struct snapshot *snapshot, struct part *whole, const
 			    struct sock_sieve *sieve, bool is_new)
 {
 	size_t from = whole->context.sockets->count;
-	uint64_t expected = count_tcp(snapshot);
+	uint64_t expected = socket_count_tcp(snapshot);
 	int r;
 
 	if (is_new)
@@ -426,7 +433,8 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	snapshot->sockets_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	/* Few are all followed. */
 	if (request->active_only && request->repeated &&
-	    (!request->followed_max || count_tcp(snapshot) > min_of(request->followed_max, (size_t)SOCK_KNOWN_MAX)))
+	    (!request->followed_max ||
+	     socket_count_tcp(snapshot) > min_of(request->followed_max, (size_t)SOCK_KNOWN_MAX)))
 		r = collect_active(snapshot, &whole, request);
 	else if (request->repeated)
 		r = collect_known(snapshot, &whole, request);

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "snapshot/socket/sock_watch.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
 #include "base/clock.h"
 
 /* Full dumps take at most this share of the time. */
 #define PAUSE_FACTOR 50
 /* Upper bound: a new stall on an idle connection is seen within this time. */
 #define PAUSE_MAX_NS (2 * NSEC_PER_SEC)
+/* An answer that comes as fast as this may seem to have come before its question: the kernel counts in ticks. */
+#define ANSWER_NS (20 * NSEC_PER_MSEC)
 
 bool socket_is_active(const struct socket_record *socket, const struct tcp_record *tcp)
 {
@@ -26,6 +32,27 @@ bool socket_is_active(const struct socket_record *socket, const struct tcp_recor
 	/* Unknown times compare as large. */
 	return tcp &&
 	       (tcp->unacked > 0 || tcp->last_sent_ns < SOCK_ACTIVE_NS || tcp->last_received_ns < SOCK_ACTIVE_NS);
+}
+
+/* Ports on which somebody listens, by bit. */
+struct ports {
+	uint64_t bits[65536 / 64];
+};
+
+static void find_listeners(const struct socket_record *sockets, size_t count, struct ports *ports)
+{
+	memset(ports, 0, sizeof(*ports));
+	for (size_t i = 0; i < count; i++)
+		if (sockets[i].proto == IPPROTO_TCP && sockets[i].state == SOCKET_LISTEN)
+			ports->bits[sockets[i].lport / 64] |= UINT64_C(1) << sockets[i].lport % 64;
+}
+
+/* A client that has sent data after what it received last. Of a server that is the usual end of an exchange. */
+static bool is_waiting(const struct socket_record *socket, const struct tcp_record *tcp, const struct ports *ports)
+{
+	return socket->state == SOCKET_ESTABLISHED && tcp && tcp->last_sent_ns < SOCK_WAITING_NS &&
+	       tcp->last_sent_ns + ANSWER_NS < tcp->last_received_ns && tcp->bytes_sent != 0 &&
+	       !(ports->bits[socket->lport / 64] >> socket->lport % 64 & 1);
 }
 
 bool sock_watch_due(const struct sock_watch *watch, uint64_t least_ns)
@@ -88,7 +115,9 @@ void sock_watch_sift(struct snapshot *snapshot, size_t from, struct sock_sieve *
 	struct socket_record *all = (struct socket_record *)sockets->items;
 	struct tcp_record *parts = (struct tcp_record *)tcps->items;
 	size_t kept = from, kept_parts = SIZE_MAX;
+	struct ports ports;
 
+	find_listeners(all + from, sockets->count - from, &ports);
 	for (size_t i = from; i < sockets->count; i++) {
 		struct socket_record *socket = &all[i];
 		const struct tcp_record *tcp = socket->tcp == SOCKET_NONE ? NULL : &parts[socket->tcp];
@@ -96,7 +125,8 @@ void sock_watch_sift(struct snapshot *snapshot, size_t from, struct sock_sieve *
 		/* TCP records of earlier sockets are not touched. */
 		if (kept_parts == SIZE_MAX && tcp)
 			kept_parts = socket->tcp;
-		if (sieve ? !passes(sieve, socket, tcp) : !socket_is_active(socket, tcp))
+		if (sieve ? !passes(sieve, socket, tcp)
+			  : !socket_is_active(socket, tcp) && !is_waiting(socket, tcp, &ports))
 			continue;
 		if (tcp) {
 			parts[kept_parts] = *tcp;

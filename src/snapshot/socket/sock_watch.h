@@ -9,8 +9,9 @@
 #include "snapshot/socket/sock_ask.h"
 #include "snapshot/socket/sock_walk.h"
 
-/* A connection without activity for this long is idle. */
-#define SOCK_ACTIVE_NS (2 * UINT64_C(1000000000))
+/* A connection without activity for this long is idle; one that waits for an answer stays for longer. */
+#define SOCK_ACTIVE_NS  (2 * UINT64_C(1000000000))
+#define SOCK_WAITING_NS (30 * UINT64_C(1000000000))
 
 /*
  * A sample that follows a limited number of connections (snapshot_request.followed_max). One that waits has data

@@ -150,5 +150,9 @@ struct socket_parse {
 
 nl_parse_fn socket_parse_message;
 
+/* TCP sockets of the current namespace, both families, with those in TIME_WAIT; 0: none or unknown. */
+uint64_t socket_count_tcp(struct snapshot *snapshot);
+/* The same of all namespaces, without those in TIME_WAIT. */
+uint64_t socket_count_tcp_of_host(struct snapshot *snapshot);
 /* The TCP record of a socket, or NULL. */
 const struct tcp_record *socket_tcp(const struct snapshot *snapshot, const struct socket_record *socket);

@@ -226,6 +226,7 @@ void top_run_budget(struct top_run *top)
 	uint64_t now_ns = clock_monotonic_ns(), cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), passed, rest;
 	double share;
 
+	cpu_ns += run_snapshots_cpu_ns(&top->look) + run_snapshots_cpu_ns(&top->diagnosis.snapshots);
 	if (!top->burst_begin_ns) {
 		top->burst_begin_ns = now_ns;
 		top->burst_cpu_ns = cpu_ns;

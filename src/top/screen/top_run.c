@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/confine.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -298,6 +299,8 @@ static int begin(struct run_sink *sink, struct run *run)
 	if (r < 0)
 		return r;
 	log_divert(keep_message, top);
+	/* Settings are kept in the user's directory, and S asks for the name of a file. */
+	run_needs(run, MAY_SCRATCH | MAY_NAME_FILES, 0);
 	top->runner.loop = run->loop;
 	apply_settings(top);
 	if (page && strcmp(page, "overview") != 0)
@@ -419,7 +422,5 @@ int top_run(const struct top_options *options)
 	host = top_run_host(&top);
 	top.screen = screen_new(&host, !options->live.input.file, buf_text(&top.always));
 	add_sources(&top);
-	/* Commands inside the screen are programs that attach, and they have what it has. */
-	top.run.is_privileged = !options->live.input.file;
 	return run_carry_out(&top.run);
 }
