@@ -375,7 +375,9 @@ static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const v
 	/* What lies between the past and this run is of neither. */
 	if (first && diagnosis->has_past)
 		end_past_window(diagnosis);
-	if (!over && !(diagnosis->count.intervals > 0 && is_time_over(diagnosis)))
+	over |= diagnosis->count.intervals > 0 && is_time_over(diagnosis);
+	over |= diagnosis->end_ns && diagnosis->count.last_ns >= diagnosis->end_ns;
+	if (!over)
 		return 0;
 	return end_window(diagnosis);
 }
@@ -411,7 +413,13 @@ static int prepare(struct run_sink *sink, struct run *run)
 	return r == 0 ? run_open_out(run, sink, &diagnosis->out, diagnosis->file) : r;
 }
 
-static uint64_t count_windows(const struct run_diagnosis *diagnosis)
+/* Live, the clock ends the last window, however many samples it has: so it is in a replay, if they fill half of it. */
+static bool is_last_window(const struct run_diagnosis *diagnosis, const struct window_count *count)
+{
+	return count->intervals >= SAMPLES_MIN && count->last_ns - count->begin_ns >= diagnosis->window_ns / 2;
+}
+
+static uint64_t count_windows(struct run_diagnosis *diagnosis)
 {
 	const struct replay *replay = diagnosis->snapshots.replay;
 	struct window_count count = {};
@@ -422,6 +430,10 @@ static uint64_t count_windows(const struct run_diagnosis *diagnosis)
 			count.intervals = 0;
 			windows++;
 		}
+	if (is_last_window(diagnosis, &count)) {
+		diagnosis->end_ns = count.last_ns;
+		windows++;
+	}
 	return windows;
 }
 
