@@ -13,6 +13,7 @@ static const struct field datagram_fields[] = {
 	FIELD(D, raddr, ADDR, "remote address"),
 	FIELD(D, rport, ID, "remote port"),
 	FIELD(D, lport, ID, "local port of the oldest request without an answer", .zero_is_unknown = true),
+	FIELD(D, is_read, BOOL, "a program has waited for data at the port that it sends from"),
 	FIELD(D, requests, COUNT, "requests sent to it"),
 	FIELD(D, repeats, COUNT, "datagrams that repeat the one before"),
 	FIELD(D, unheeded, COUNT, "of these, sent although an answer came in between, which was too late"),
@@ -42,9 +43,11 @@ struct flow_key {
 };
 
 struct flow {
-	uint64_t first_ns; /* of the request that has no answer; 0: none */
-	uint64_t last_ns;  /* of the last datagram sent */
-	uint32_t digest;   /* of that */
+	uint64_t first_ns;          /* of the request that has no answer; 0: none */
+	uint64_t last_ns;           /* of the last datagram sent */
+	uint32_t digest;            /* of that */
+	uint32_t repeats, unheeded; /* of the first request seen: they count once there is another one */
+	bool varies;                /* there was */
 	bool overdue;
 };
 
@@ -108,6 +111,18 @@ static bool is_request(const struct wire_packet *packet)
 	return packet->rport < packet->lport && packet->rport < EPHEMERAL_PORT && !addr_is_multicast(&packet->raddr);
 }
 
+static void count_repeat(struct datagram_record *service, struct flow *flow, bool same, bool differs)
+{
+	flow->repeats += same;
+	flow->unheeded += same && flow->first_ns == 0;
+	flow->varies |= differs;
+	if (!flow->varies)
+		return;
+	service->repeats += flow->repeats;
+	service->unheeded += flow->unheeded;
+	flow->repeats = flow->unheeded = 0;
+}
+
 static void take_sent(struct datagrams *datagrams, const struct wire_packet *packet, uint64_t time_ns)
 {
 	struct flow_key key = flow_key_of(packet);
@@ -124,9 +139,8 @@ static void take_sent(struct datagrams *datagrams, const struct wire_packet *pac
 	if (same && since_ns < SEEN_TWICE_NS)
 		return;
 	same = same && since_ns >= REPEAT_NS;
-	service->repeats += same;
-	service->unheeded += same && flow->first_ns == 0;
 	service->requests += !same;
+	count_repeat(service, flow, same, flow->last_ns && flow->digest != packet->digest);
 	/* Another request: the program no longer waits for the answer to the one before. */
 	if (flow->first_ns == 0 || (!same && flow->overdue)) {
 		flow->first_ns = time_ns;

@@ -4,7 +4,8 @@
  * tap of wire.c captures them, while few datagrams move. All counts start when it opens. Without DNS (type "lookup"),
  * multicast and services at ephemeral ports.
  *
- * Whether an answer is expected at all no packet tells: a program that waits for it, or repeats the request, does.
+ * Whether an answer is expected at all no packet tells. A program that only sends does not read from its socket; one
+ * that repeats a request does so before the next one, while a sign of life never changes.
  */
 #pragma once
 
@@ -16,8 +17,9 @@ struct datagram_record {
 	struct addr raddr;
 	uint16_t rport;
 	uint16_t lport;        /* of the oldest request without an answer; 0: there is none */
+	bool is_read;          /* a program has waited for data at such a port */
 	uint64_t requests;     /* other ones than the one before on the same port */
-	uint64_t repeats;      /* the same as the one before, 0.1 s later or more */
+	uint64_t repeats;      /* the same as the one before, 0.1 s later or more, on ports that also send other ones */
 	uint64_t unheeded;     /* of these, though there was an answer in between: it was one to an earlier request */
 	uint64_t answers;      /* first datagrams after a request */
 	uint64_t slow_answers; /* of these, later than WIRE_SLOW_NS after the last request or repeat */
@@ -44,4 +46,8 @@ void datagrams_take(struct datagrams *datagrams, const struct wire_packet *packe
 void datagrams_miss(struct datagrams *datagrams);
 /* Ages of requests without an answer; forgets what has been silent for long. */
 void datagrams_age(struct datagrams *datagrams, uint64_t now_ns);
+/* Whether that descriptor is to be read, by what /proc/PID/fdinfo/N says of an epoll instance. */
+bool datagram_epoll_reads(const char *text, uint32_t fd);
+/* Of requests without an answer. Looks at sockets, owners and threads of the snapshot. */
+void datagrams_find_readers(struct datagrams *datagrams, const struct snapshot *snapshot, uint32_t netns);
 void datagrams_add(const struct datagrams *datagrams, struct snapshot *snapshot, uint32_t netns);

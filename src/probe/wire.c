@@ -10,6 +10,8 @@
 #include "snapshot/core/netns_state.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/proc/counter.h"
+#include "snapshot/proc/process.h"
+#include "snapshot/socket/owner.h"
 #include "snapshot/socket/socket.h"
 
 #define L struct lookup_record
@@ -41,6 +43,7 @@ static const struct field refusal_fields[] = {
 RECORD_TYPE(refusal_type, "refusal", struct refusal_record, refusal_fields,
 	    "a remote service that refused or reset connections");
 
+#define DNS_PORT    53
 #define SERVERS_MAX 256
 #define PENDING_MAX 4096
 #define PEERS_MAX   2048
@@ -49,7 +52,7 @@ RECORD_TYPE(refusal_type, "refusal", struct refusal_record, refusal_fields,
 #define EPHEMERAL_PORT 32768
 /* Queries older than this have timed out. */
 #define GIVEN_UP_NS (15 * NSEC_PER_SEC)
-/* How long it is open at first, where connections have failed before: the next failure may be too late in a run. */
+/* How long it is open at first, where there were signs before: the next one may be too late in a run. */
 #define FIRST_NS (2 * NSEC_PER_SEC)
 /* How long the tap stays open after the last sign. */
 #define INTEREST_NS (30 * NSEC_PER_SEC)
@@ -161,11 +164,15 @@ static uint64_t counters_moved(const struct snapshot *snapshot, uint32_t netns, 
 	return delta == UINT64_MAX ? 0 : delta;
 }
 
-static bool has_resolver_socket(const struct snapshot *snapshot, uint32_t netns)
+/* A UDP socket connected to that port; or of any client: connected, or at a port of clients. */
+static bool has_udp_socket(const struct snapshot *snapshot, uint32_t netns, uint16_t rport)
 {
-	snapshot_each(snapshot, socket_type, struct socket_record, s)
-		if (s->proto == 17 && s->rport == 53 && s->netns == netns)
+	snapshot_each(snapshot, socket_type, struct socket_record, s) {
+		if (s->proto != 17 || s->netns != netns)
+			continue;
+		if (rport ? s->rport == rport : (s->rport && s->rport != UINT16_MAX) || s->lport >= EPHEMERAL_PORT)
 			return true;
+	}
 	return false;
 }
 
@@ -188,8 +195,11 @@ static void look_for_signs(struct snapshot *snapshot, struct wire *wire, uint64_
 		wire->resets_until_ns = now_ns + FIRST_NS;
 	if (!first && (sent + received > DATAGRAMS_MAX || wire->taken > DATAGRAMS_MAX))
 		wire->crowded_until_ns = now_ns + CROWDED_NS;
-	if (has_resolver_socket(snapshot, wire->of.netns) || (!first && sent > 0 && now_ns >= wire->crowded_until_ns))
+	if (has_udp_socket(snapshot, wire->of.netns, DNS_PORT) ||
+	    (!first && sent > 0 && now_ns >= wire->crowded_until_ns))
 		wire->lookups_until_ns = now_ns + INTEREST_NS;
+	else if (first && wire->sent > 0 && has_udp_socket(snapshot, wire->of.netns, 0))
+		wire->lookups_until_ns = now_ns + FIRST_NS;
 }
 
 /* --- packets --- */
@@ -463,6 +473,7 @@ static void read_tap(struct snapshot *snapshot, struct wire *wire)
 	wire->datagrams.lost = 0;
 	count_pending(wire, clock_real_ns());
 	datagrams_age(&wire->datagrams, clock_real_ns());
+	datagrams_find_readers(&wire->datagrams, snapshot, wire->of.netns);
 	if (wire->lost > 0)
 		snapshot_gap(snapshot, NULL, "%llu packets or peers exceeded the table limits",
 			     (unsigned long long)wire->lost);
@@ -507,7 +518,8 @@ static void release(void *data)
 }
 
 static const struct record_type *const types[] = {&lookup_type, &refusal_type, &datagram_type, NULL};
-static const struct record_type *const needs[] = {&counter_type, &socket_type, &address_type, NULL};
+static const struct record_type *const needs[] = {&counter_type, &socket_type, &address_type,
+						  &owner_type,   &thread_type, NULL};
 
 static const struct snapshot_source wire_source = {
 	.name = "wire",

@@ -97,8 +97,11 @@ TEST(repeats)
 	send_one(90 * MS, 40000, 1);  /* too soon for a repeat */
 	send_one(400 * MS, 40000, 1); /* a repeat */
 	receive_one(50 * MS, 40000);
+	/* Something that never changes may be a sign of life. */
+	CHECK_EQ_UINT(service().repeats, 0);
+	send_one(100 * MS, 40000, 2);
 	r = service();
-	CHECK_EQ_UINT(r.requests, 2);
+	CHECK_EQ_UINT(r.requests, 3);
 	CHECK_EQ_UINT(r.repeats, 1);
 	/* From the first request; but it came soon after the last. */
 	CHECK_EQ_UINT(r.answer_ns, 541 * MS);
@@ -115,14 +118,26 @@ TEST(late_answers)
 		receive_one(100 * MS, 40000);
 	}
 	CHECK_EQ_UINT(service().requests, 1);
-	CHECK_EQ_UINT(service().repeats, 3);
-	CHECK_EQ_UINT(service().unheeded, 3);
+	CHECK_EQ_UINT(service().repeats, 0);
 	CHECK_EQ_UINT(service().answers, 4);
 	send_one(100 * MS, 40000, 2);
+	CHECK_EQ_UINT(service().repeats, 3);
+	CHECK_EQ_UINT(service().unheeded, 3);
 	send_one(600 * MS, 40000, 2);
 	CHECK_EQ_UINT(service().repeats, 4);
 	CHECK_EQ_UINT(service().unheeded, 3);
 	datagrams_done(&datagrams);
+}
+
+TEST(epoll)
+{
+	static const char text[] = "pos:\t0\nflags:\t02000002\ntfd:        5 events:       19 data:               5\n"
+				   "tfd:       51 events:        4 data:              51\n";
+
+	CHECK(datagram_epoll_reads(text, 5));
+	CHECK(!datagram_epoll_reads(text, 51));
+	CHECK(!datagram_epoll_reads(text, 1));
+	CHECK(!datagram_epoll_reads("tfd:", 0));
 }
 
 TEST(unanswered)

@@ -22,11 +22,12 @@ static const struct field datagram_fields[] = {
 	FIELD(M, dgram_unheeded, COUNT, "of these, sent although an answer came in between: one to an earlier request"),
 	FIELD(M, dgram_answers, COUNT, "answers from it"),
 	FIELD(M, dgram_overdue, COUNT, "requests without an answer after 300 ms"),
+	FIELD(M, dgram_read, BOOL, "a program reads from the sockets that it sends them from"),
 	FIELD(M, dgram_slow_share, RATIO,
 	      "share of the answers that came more than 200 ms after the last request or repeat", .unit = "%"),
 	FIELD(M, dgram_repeat_share, RATIO, "repeats as a share of all datagrams sent to it", .unit = "%"),
 	FIELD(M, dgram_latency_ns, DURATION, "mean time from a request to its answer"),
-	FIELD(M, dgram_wait_ns, DURATION, "age of the oldest request without an answer, at the end"),
+	FIELD(M, dgram_wait_ns, DURATION, "longest wait for an answer"),
 	FIELD(M, dgram_rtts, RATIO,
 	      "the longer of these two as a multiple of the minimum RTT of connections to the same host"),
 	FIELD(M, dgram_waited_share, RATIO, "share of the samples in which a program waited for the oldest answer",
@@ -54,6 +55,7 @@ struct service_track {
 	struct track track;
 	struct datagram_record last;
 	struct totals now, begin[WINDOWS]; /* newest first */
+	uint64_t wait_ns[WINDOWS];         /* the longest of each window, likewise */
 	char comm[16];
 	uint32_t pid;
 };
@@ -118,7 +120,10 @@ static struct service_track *see(const struct window *window, struct state *stat
 	if (track_see(window, &s->track)) {
 		memmove(&s->begin[1], &s->begin[0], sizeof(s->begin) - sizeof(s->begin[0]));
 		s->begin[0] = s->now;
+		memmove(&s->wait_ns[1], &s->wait_ns[0], sizeof(s->wait_ns) - sizeof(s->wait_ns[0]));
+		s->wait_ns[0] = 0;
 	}
+	s->wait_ns[0] = max_of(s->wait_ns[0], d->lport ? d->oldest_ns : 0);
 	s->last = *d;
 	s->now.requests = d->requests;
 	s->now.repeats = d->repeats;
@@ -184,10 +189,13 @@ static const struct datagram_measures *measure(const struct service_track *s, st
 	m->dgram_slow_share = share(b->slow - a->slow, m->dgram_answers);
 	m->dgram_repeat_share = share(m->dgram_repeats, m->dgram_repeats + m->dgram_requests);
 	m->dgram_latency_ns = m->dgram_answers ? (b->answer_ns - a->answer_ns) / m->dgram_answers : UINT64_MAX;
-	m->dgram_wait_ns = s->last.lport ? s->last.oldest_ns : UINT64_MAX;
-	longest_ns = max_of(m->dgram_answers ? m->dgram_latency_ns : 0, s->last.oldest_ns);
+	m->dgram_wait_ns = 0;
+	for (unsigned i = 0; i < WINDOWS; i++)
+		m->dgram_wait_ns = max_of(m->dgram_wait_ns, s->wait_ns[i]);
+	longest_ns = max_of(m->dgram_answers ? m->dgram_latency_ns : 0, m->dgram_wait_ns);
 	m->dgram_rtts = rtt_ns && rtt_ns != UINT64_MAX ? (double)longest_ns / (double)rtt_ns : NAN;
 	m->dgram_waited_share = share(b->waited - a->waited, b->samples - a->samples);
+	m->dgram_read = s->last.is_read;
 	m->dgram_pid = s->pid;
 	memcpy(m->dgram_comm, s->comm, sizeof(m->dgram_comm));
 	return m;

@@ -6,6 +6,7 @@
 
 struct datagram_measures {
 	uint64_t dgram_requests, dgram_repeats, dgram_unheeded, dgram_answers, dgram_overdue;
+	bool dgram_read;
 	double dgram_slow_share, dgram_repeat_share;
 	uint64_t dgram_latency_ns, dgram_wait_ns;
 	double dgram_rtts;

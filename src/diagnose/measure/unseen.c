@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/time_use.h"
+#include "snapshot/proc/other_netns.h"
 
 static const struct field unseen_fields[] = {
 	FIELD(struct unseen_record, what, TEXT, "what was not observed"),
@@ -21,8 +23,13 @@ struct gap_track {
 	char *what, *why, *lost;
 };
 
+/* Named of the other namespaces. */
+#define NAMED_MAX 3
+
 struct state {
 	struct map gaps; /* "what why" -> struct gap_track */
+	unsigned others; /* network namespaces, in the last sample */
+	struct other_netns_record named[NAMED_MAX];
 };
 
 static const struct state initial = {.gaps = MAP_INIT(0, sizeof(struct gap_track), UNSEEN_MAX)};
@@ -51,6 +58,12 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		track->window = window->number;
 		track->at_once |= window->number == 0;
 	}
+	state->others = 0;
+	snapshot_each(snapshot, other_netns_type, const struct other_netns_record, other) {
+		if (state->others < NAMED_MAX)
+			state->named[state->others] = *other;
+		state->others++;
+	}
 }
 
 static const char *copy(struct graph *graph, const char *text)
@@ -69,10 +82,25 @@ static int by_what(const void *a, const void *b)
 	return order ? order : strcmp(x->lost, y->lost);
 }
 
+static struct unseen_record others_of(const struct state *state, struct graph *graph)
+{
+	_cleanup_buf_ struct buf why = BUF_INIT(1024), lost = BUF_INIT(256);
+
+	buf_add_format(&lost, "connections in %u other network namespace%s", state->others,
+		       state->others == 1 ? "" : "s");
+	for (unsigned i = 0; i < state->others && i < NAMED_MAX; i++) {
+		buf_add_text(&why, i ? ", " : "with ");
+		text_add_terminal(&why, state->named[i].comm, strlen(state->named[i].comm));
+		buf_add_format(&why, " (%u)", state->named[i].pid);
+	}
+	buf_add_text(&why, state->others > NAMED_MAX ? ", ...: nest diagnose -N all" : ": nest diagnose -N all");
+	return (struct unseen_record){"netns", copy(graph, buf_text(&why)), copy(graph, buf_text(&lost))};
+}
+
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
-	struct unseen_record *items = graph_alloc(graph, max_of(state->gaps.count, (size_t)1) * sizeof(*items));
+	struct unseen_record *items = graph_alloc(graph, (state->gaps.count + 1) * sizeof(*items));
 	uint32_t count = 0;
 	const void *key;
 	void *value;
@@ -85,6 +113,8 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			items[count++] = (struct unseen_record){copy(graph, track->what), copy(graph, track->why),
 								copy(graph, track->lost)};
 	}
+	if (state->others)
+		items[count++] = others_of(state, graph);
 	qsort(items, count, sizeof(*items), by_what);
 	graph->unseen = (struct list){items, count};
 }
@@ -109,7 +139,7 @@ static void release(void *data)
 static const struct measurer unseen_measurer = {
 	.name = "unseen",
 	.stage = MEASURE_HOST,
-	.needs = MEASURER_NEEDS(&gap_type),
+	.needs = MEASURER_NEEDS(&gap_type, &other_netns_type),
 	.state_size = sizeof(struct state),
 	.initial = &initial,
 	.sample = sample,
