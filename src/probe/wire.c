@@ -23,7 +23,7 @@ static const struct field lookup_fields[] = {
 	FIELD(L, slow_answers, COUNT, "replies later than 200 ms"),
 	FIELD(L, failures, COUNT, "replies with a server error: SERVFAIL, REFUSED, FORMERR, NOTIMP"),
 	FIELD(L, unreachable, COUNT, "queries answered by ICMP unreachable"),
-	FIELD(L, answer_ns, DURATION, "total reply latency"),
+	FIELD(L, answer_ns, DURATION, "total reply latency; of a query from before, since then"),
 	FIELD(L, pending, COUNT, "queries without a reply"),
 	FIELD(L, oldest_ns, DURATION, "age of the oldest query without a reply"),
 	FIELD(L, overdue, COUNT, "queries without a reply after 300 ms"),
@@ -87,6 +87,7 @@ struct wire {
 	struct netns_state of;
 	const struct snapshot *snapshot;            /* while the tap is read */
 	int fd;                                     /* -1: closed */
+	uint64_t opened_ns;                         /* CLOCK_REALTIME */
 	uint64_t resets_until_ns, lookups_until_ns; /* when to stop, CLOCK_MONOTONIC; 0: closed */
 	uint64_t crowded_until_ns;                  /* too many datagrams */
 	enum wire_wanted wanted;
@@ -246,17 +247,18 @@ static void take_answer(struct wire *wire, const struct wire_packet *packet, uin
 	struct lookup_key key = key_of(packet);
 	const struct query *query = map_get(&wire->pending, &key);
 	struct lookup_record *server = server_of(wire, &packet->raddr, time_ns);
-	uint64_t took;
+	uint64_t sent_ns = query ? query->sent_ns : wire->opened_ns, took;
 
-	/* Query sent before the tap opened, or unsolicited reply. */
-	if (!query || !server)
+	took = time_ns > sent_ns ? time_ns - sent_ns : 0;
+	/* An unsolicited reply, or the query was sent before the tap opened: then it took at least that long. */
+	if (!server || (!query && (took < WIRE_SLOW_NS || took > GIVEN_UP_NS)))
 		return;
-	took = time_ns > query->sent_ns ? time_ns - query->sent_ns : 0;
 	server->answers++;
 	server->slow_answers += took > WIRE_SLOW_NS;
 	server->failures += (SERVER_CODES >> packet->rcode) & 1;
 	server->answer_ns += took;
-	(void)map_remove(&wire->pending, &key);
+	if (query)
+		(void)map_remove(&wire->pending, &key);
 }
 
 /* The ICMP error has no query id: applies to all queries from that port. */
@@ -497,6 +499,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		if (wire->fd < 0)
 			return wire->fd;
 		wire->wanted = WIRE_WANTED_RESETS;
+		wire->opened_ns = clock_real_ns();
 	}
 	if (wire->fd >= 0) {
 		read_tap(snapshot, wire);

@@ -37,7 +37,7 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_firewall, COUNT, "of these, by a firewall rule or policy"),
 	FIELD(D, drop_reject, COUNT, "by a firewall rule that also answers: reject"),
 	FIELD(D, drop_conntrack, COUNT, "by a firewall while the full conntrack table dropped as many"),
-	FIELD(D, drop_invalid, COUNT, "by a firewall while conntrack marked as many invalid"),
+	FIELD(D, drop_invalid, COUNT, "by a firewall while conntrack marked as many invalid, at least half of all that it dropped"),
 	FIELD(D, drop_tc, COUNT, "by a tc filter or a BPF program"),
 	FIELD(D, drop_qdisc, COUNT, "by a qdisc"),
 	FIELD(D, drop_rp_filter, COUNT, "by rp_filter"),
@@ -427,7 +427,8 @@ static void split_firewall(const struct judgement *j, const struct module *modul
 		m->drop_reject = m->drop_firewall;
 	else if (series_sum(&j->state->full) * 2 >= m->drop_firewall)
 		m->drop_conntrack = m->drop_firewall;
-	else if (invalid >= m->drop_firewall && invalid <= j->all_firewall + j->all_firewall / 4 + 2)
+	else if (invalid >= m->drop_firewall && invalid * 2 >= j->all_firewall &&
+		 invalid <= j->all_firewall + j->all_firewall / 4 + 2)
 		m->drop_invalid = m->drop_firewall;
 	if (m->drop_reject || m->drop_conntrack || m->drop_invalid)
 		m->drop_firewall = 0;

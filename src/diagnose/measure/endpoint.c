@@ -129,9 +129,9 @@ static double queued_share(const struct socket_track *t)
 	return t->socket.backlog == UINT32_MAX || seen == 0 ? NAN : (double)queued / seen;
 }
 
-static void add_listener(const struct socket_track *t, const char *id, struct graph *graph)
+static void add_listener(const struct socket_track *t, const char *id, const char *name, struct graph *graph)
 {
-	struct module *module = graph_module(graph, MODULE_LISTENER, id, id + strlen("listener:"));
+	struct module *module = graph_module(graph, MODULE_LISTENER, id, name);
 	struct listener_measures *m = graph_alloc(graph, sizeof(*m));
 
 	*m = (struct listener_measures){
@@ -151,9 +151,9 @@ static void add_listener(const struct socket_track *t, const char *id, struct gr
 	module->activity = t->backlog_min > 0 ? ACTIVITY_WAITING : ACTIVITY_IDLE;
 }
 
-static void add_udp(const struct socket_track *t, const char *id, struct graph *graph)
+static void add_udp(const struct socket_track *t, const char *id, const char *name, struct graph *graph)
 {
-	struct module *module = graph_module(graph, MODULE_UDP, id, id + strlen("udp:"));
+	struct module *module = graph_module(graph, MODULE_UDP, id, name);
 	struct udp_measures *m = graph_alloc(graph, sizeof(*m));
 
 	*m = (struct udp_measures){
@@ -175,22 +175,65 @@ static void add_udp(const struct socket_track *t, const char *id, struct graph *
 	module->activity = t->recvq == t->samples ? ACTIVITY_WAITING : ACTIVITY_UNKNOWN;
 }
 
+/* Workers may share a port (SO_REUSEPORT), each with a socket and a queue of its own. */
+struct shared_key {
+	struct endpoint local;
+	bool udp;
+};
+
+static struct shared_key shared_key_of(const struct socket_track *t)
+{
+	struct shared_key key;
+
+	memset(&key, 0, sizeof(key));
+	key.local.addr = t->socket.laddr;
+	key.local.port = t->socket.lport;
+	key.udp = is_udp(&t->socket);
+	return key;
+}
+
+static void count_shared(const struct window *window, struct state *state, struct map *shared)
+{
+	track_each(window, &state->tracks, const struct socket_track, t)
+	{
+		struct shared_key key = shared_key_of(t);
+		unsigned *count = map_put(shared, &key, NULL);
+
+		if (count)
+			(*count)++;
+	}
+}
+
+/* "udp:0.0.0.0:53"; where several sockets share that, "udp:0.0.0.0:53#INODE". */
+static void add_module(const struct socket_track *t, unsigned sharing, struct graph *graph)
+{
+	_cleanup_buf_ struct buf id = BUF_INIT(256), name = BUF_INIT(256);
+	struct endpoint local = {t->socket.laddr, t->socket.lport};
+
+	addr_format_endpoint(&local, &name);
+	buf_add_format(&id, "%s:%s", is_udp(&t->socket) ? "udp" : "listener", buf_text(&name));
+	if (sharing > 1)
+		buf_add_format(&id, "#%u", t->socket.inode);
+	if (is_udp(&t->socket))
+		add_udp(t, buf_text(&id), buf_text(&name), graph);
+	else
+		add_listener(t, buf_text(&id), buf_text(&name), graph);
+}
+
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
+	struct map shared = MAP_INIT(sizeof(struct shared_key), sizeof(unsigned), 100000);
 
+	count_shared(window, state, &shared);
 	track_each(window, &state->tracks, const struct socket_track, t)
 	{
-		struct endpoint local = {t->socket.laddr, t->socket.lport};
-		_cleanup_buf_ struct buf id = BUF_INIT(256);
+		struct shared_key key = shared_key_of(t);
+		const unsigned *count = map_get(&shared, &key);
 
-		buf_add_text(&id, is_udp(&t->socket) ? "udp:" : "listener:");
-		addr_format_endpoint(&local, &id);
-		if (is_udp(&t->socket))
-			add_udp(t, buf_text(&id), graph);
-		else
-			add_listener(t, buf_text(&id), graph);
+		add_module(t, count ? *count : 1, graph);
 	}
+	map_done(&shared);
 	track_forget(window, &state->tracks, NULL);
 }
 

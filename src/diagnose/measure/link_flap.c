@@ -19,6 +19,7 @@ static const struct field link_flap_fields[] = {
 	FIELD(L, dev, TEXT, "interface"),
 	FIELD(L, flap_changes, COUNT, "carrier changes in this window and the three before"),
 	FIELD(L, flap_packets, COUNT, "packets received in the same windows"),
+	FIELD(L, flap_ever, COUNT, "carrier changes since the interface was created"),
 };
 #undef L
 RECORD_TYPE(link_flap_measures_type, "measure.link_flap", struct link_flap_measures, link_flap_fields,
@@ -86,6 +87,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			continue;
 		m = graph_alloc(graph, sizeof(*m));
 		*m = sum;
+		m->flap_ever = track->changes == UINT32_MAX ? UINT64_MAX : track->changes;
 		memcpy(m->dev, track->dev, sizeof(m->dev));
 		flow_module_below(graph, MODULE_LINK, m->dev)->measures.link_flap = m;
 	}

@@ -9,6 +9,7 @@ struct link_flap_measures {
 	char dev[16];
 	uint64_t flap_changes;
 	uint64_t flap_packets;
+	uint64_t flap_ever;
 };
 
 extern const struct record_type link_flap_measures_type;
