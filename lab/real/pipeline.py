@@ -11,7 +11,7 @@ CHUNK = 1 << 16
 
 @metered("curl", name="curl-pipe")
 def curl_pipe(meter, room, *, url, rate="0"):
-    """One download, again and again; `rate` of the reader in bytes/s, 0: all."""
+    """One download, repeatedly; `rate` of the reader in bytes/s, 0: all."""
     command = [path_of("curl"), "-q", "--silent", "--noproxy", "*", url]
     meter.ready()
     while True:
