@@ -1,17 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""dnsmasq as the name server of one domain, without upstream servers."""
+"""dnsmasq as the name server of one domain, or as the cache of another one."""
 
 from real import path_of, server
 
 
-@server("dnsmasq")
-def dnsmasq(room, *, port, domain, address, address6=None, absent=None):
-    """No name of the domain `absent` exists."""
+def command(port):
     # Keep its user: a change of credentials clears the parent death signal
     # that ends it with the lab.
     return [path_of("dnsmasq"), "--keep-in-foreground", "--conf-file=/dev/null",
             "--pid-file", "--user=root", "--no-resolv", "--no-hosts",
-            "--no-poll", "--bind-interfaces", "--port", port,
+            "--no-poll", "--bind-interfaces", "--port", port]
+
+
+@server("dnsmasq")
+def dnsmasq(room, *, port, domain, address, address6=None, absent=None):
+    """Forwards nothing. No name of the domain `absent` exists."""
+    return [*command(port),
             *(f"--address=/{domain}/{one}" for one in (address, address6)
               if one),
             *([f"--address=/{absent}/"] if absent else [])]
+
+
+@server("dnsmasq", name="dnsmasq-cache")
+def dnsmasq_cache(room, *, port, upstream, cache="150"):
+    """Forwards to one server; cache=0 keeps no answer."""
+    return [*command(port), f"--server={upstream}", f"--cache-size={int(cache)}"]

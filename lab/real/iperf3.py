@@ -25,9 +25,10 @@ def iperf3_server(meter, room, *, port):
 
 
 @metered("iperf3")
-def iperf3(meter, room, *, host, port, rate="0", cc="cubic"):
+def iperf3(meter, room, *, host, port, rate="0", cc="cubic", udp="0"):
     """Upload until the lab ends; rate in bit/s, 0: unlimited."""
+    kind = ["-u", "-l", "1200"] if int(udp) else ["-C", cc]
     process = meters.start([path_of("iperf3"), "-c", host, "-p", port, "-t",
-                            "3600", "-b", rate, "-C", cc, *COMMON])
+                            "3600", "-b", rate, *kind, *COMMON])
     meter.ready()
     count(meter, process)

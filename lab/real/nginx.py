@@ -30,6 +30,15 @@ DOCUMENTS = """    server {{
         keepalive_requests {requests};
         location / {{ root {room}/documents; }}
     }}"""
+LIMITED = """    limit_req_zone $binary_remote_addr zone=each:1m rate={per_s}r/s;
+    server {{
+        listen {port};
+        keepalive_requests {requests};
+        limit_req zone=each burst={burst}{nodelay};
+        limit_req_status 429;
+        limit_rate {bytes_s};
+        location / {{ root {room}/documents; }}
+    }}"""
 PROXY = """    upstream behind {{ {upstreams} {keepalive} }}
     server {{
         listen {port};
@@ -51,13 +60,31 @@ def command(room, text, **words):
     return [path_of("nginx"), "-p", room.path, "-e", "stderr", "-c", path]
 
 
-@server("nginx")
-def nginx(room, *, port, size="2000", backlog="511", requests=MANY):
+def write_document(room, size):
     os.mkdir(room.place("documents"))
     with open(room.place("documents/data"), "wb") as file:
         file.truncate(int(float(size)))
+
+
+@server("nginx")
+def nginx(room, *, port, size="2000", backlog="511", requests=MANY):
+    write_document(room, size)
     return command(room, DOCUMENTS, port=int(port), backlog=int(backlog),
                    requests=int(requests))
+
+
+@server("nginx", name="nginx-limited")
+def nginx_limited(room, *, port, size="2000", per_s="10000", burst="1000",
+                  bytes_s="0", refuse="0"):
+    """Limits of each client: requests per second, bytes per second.
+
+    Requests above the limit wait, up to `burst` of them; with refuse=1 nobody
+    waits. The rest is answered with status 429.
+    """
+    write_document(room, size)
+    return command(room, LIMITED, port=int(port), requests=MANY,
+                   per_s=int(per_s), burst=int(burst), bytes_s=int(bytes_s),
+                   nodelay=" nodelay" if int(refuse) else "")
 
 
 @server("nginx", name="nginx-proxy")

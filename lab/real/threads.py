@@ -38,13 +38,17 @@ def read_request(client):
 
 def serve_each(port, handle, backlog=128):
     """A thread for every connection, for ever."""
+    serve_clients(socket.create_server(("", int(port)), backlog=backlog), handle)
+
+
+def serve_clients(listener, handle):
+    """The same on a socket that listens already."""
     def run(client):
         with client:
             try:
                 handle(client)
             except (OSError, EOFError):
                 return
-    listener = socket.create_server(("", int(port)), backlog=backlog)
     while True:
         client, _ = listener.accept()
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
