@@ -55,7 +55,7 @@ bool command_is_member(const struct command *command);
 int command_run(const struct command *command, int argc, char **argv);
 /*
  * Whether these words (behind `nest`) run a command that only looks: they name no server, no program to run and no file,
- * unless it is one to be written in the directory itself (NULL: none). Words that are wrong do not.
+ * unless it is one to be written in the directory itself (NULL: none), or standard output. Words that are wrong do not.
  */
 bool command_only_looks(int argc, char **argv, const char *directory);
 /* Says what is wrong; returns the exit code, so that `return command_fail(EXIT_USAGE, ...)` reads well. */
