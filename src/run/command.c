@@ -198,17 +198,18 @@ struct naming {
 };
 
 /* DIRECTORY/NAME, with a name that leads nowhere else. */
-static bool is_written_in(const struct option_spec *spec, const char *path, const char *directory)
+static bool is_in(const char *path, const char *directory)
 {
 	size_t len = directory ? strlen(directory) : 0;
 
-	return spec->file == FILE_WRITE && len > 0 && strncmp(path, directory, len) == 0 && path[len] == '/' &&
-	       path[len + 1] != '\0' && path[len + 1] != '.' && !strchr(path + len + 1, '/');
+	return len > 0 && strncmp(path, directory, len) == 0 && path[len] == '/' && path[len + 1] != '\0' &&
+	       path[len + 1] != '.' && !strchr(path + len + 1, '/');
 }
 
+/* Beside standard output. */
 static bool names_file(const struct option_spec *spec, const char *path, const char *directory)
 {
-	return path && !is_written_in(spec, path, directory);
+	return path && !(spec->file == FILE_WRITE && (strcmp(path, "-") == 0 || is_in(path, directory)));
 }
 
 static bool find_named(const struct option_spec *spec, void *context)

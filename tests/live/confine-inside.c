@@ -7,7 +7,7 @@
  *
  * allowed lists what succeeded, or failed for another reason than a refusal. With $INSIDE_LOOP it does so when it first
  * waits for events; with $INSIDE_SAMPLER the process that samples does, when it writes its first answer. $INSIDE_VICTIM
- * is a file of the same user that is none of its concern.
+ * is a file of the same user that is none of its concern, $INSIDE_FILE one that it must not create.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -60,6 +60,7 @@ static void try_all(void)
 {
 	union bpf_attr attr = {.prog_type = BPF_PROG_TYPE_KPROBE};
 	char *const words[] = {(char *)"true", NULL};
+	const char *file = getenv("INSIDE_FILE") ?: "/etc/nest-confine-test";
 	char text[8192] = "", line[2048];
 	int fd = open("/proc/self/status", O_RDONLY);
 	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
@@ -77,7 +78,7 @@ static void try_all(void)
 	note("packet", socket(AF_PACKET, SOCK_RAW, 0));
 	note("setns", setns(-1, 0));
 	note("load", syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr)));
-	note("write", open("/etc/nest-confine-test", O_WRONLY | O_CREAT, 0600));
+	note("write", open(file, O_WRONLY | O_CREAT, 0600));
 	note("chmod", chmod(getenv("INSIDE_VICTIM"), 0666));
 	note("shadow", open("/etc/shadow", O_RDONLY));
 	note("kill", kill(1, 0));
@@ -85,7 +86,7 @@ static void try_all(void)
 		     status_of(text, "NoNewPrivs:", 10), status_of(text, "Seccomp:", 10), allowed);
 	if (syscall(SYS_write, log_fd, line, (size_t)n) != n)
 		abort();
-	unlink("/etc/nest-confine-test");
+	unlink(file);
 }
 
 static int is_sampler(void)

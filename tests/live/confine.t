@@ -154,7 +154,10 @@ is "$(serves serve -d 1)" 'cap=0 nnp=1 seccomp=2 allowed=socket' 'serve, from in
 is "$(serves serve -d 1 -f a.nest)" 'cap=0 nnp=1 seccomp=2 allowed=socket' 'serve -f, from inside'
 is "$(serves agent -d 1 -N "$host" -o "$room/in.nest" --socket none --listen 127.0.0.1:0)" \
 	'cap=0 nnp=1 seccomp=2 allowed=socket' 'agent, from inside'
-nest_bg serve -N "$host"
+mkdir "$room/saved"
+is "$(INSIDE_FILE=$room/saved/more serves serve -d 1 --save-in "$room/saved")" \
+	'cap=0 nnp=1 seccomp=2 allowed=socket' 'serve --save-in, from inside: others write there'
+nest_bg serve -N "$host" --save-in "$room/saved"
 wait_for 30 test -s "$nest_out"
 is "$(everybody "$nest_pid")" "$nothing$elsewhere$elsewhere$starter" 'serve'
 url=$(sed 's/#.*//' "$nest_out") token=$(sed -n 's/.*#token=//p' "$nest_out")
@@ -170,6 +173,23 @@ ok 'a tool that a client starts observes' wait_for 30 started
 minder="nest-minder ${nothing#nest }"
 is "$(everybody "$nest_pid")" "exe ${nothing#nest }$nothing$minder$elsewhere$elsewhere$starter" \
 	'and has given up the same'
+run=$(ask "${url}api/v1/runs" | from_json 'j["rows"][0]["id"]')
+is "$(ask -o /dev/null -w '%{http_code}' -H "Origin: ${url%/}" -d '{"name":"kept"}' "${url}api/v1/runs/$run/recording")" \
+	201 'it is saved'
+saved() {
+	traffic
+	[ "$("$nest" sql "$room/saved/kept.nest" 'SELECT count(*) > 0 AS n FROM tcp_state' --json 2>/dev/null)" = '{"n":1}' ]
+}
+ok 'by a process that observes' wait_for 40 saved
+is "$(everybody "$nest_pid")" \
+	"exe ${nothing#nest }exe ${nothing#nest }$nothing$minder$minder$elsewhere$elsewhere$starter" \
+	'and has given up the same as well'
+is "$(ask -o /dev/null -w '%{http_code}' -H "Origin: ${url%/}" -X DELETE "${url}api/v1/runs/$run/recording")" 204 \
+	'the recording is ended'
+whole() {
+	[ ! -e "$room/saved/kept.nest-wal" ] && [ "$(family "$nest_pid" | grep -c ^exe)" = 1 ]
+}
+ok 'by a signal: it is whole, the tool goes on' wait_for 20 whole
 kill "$reader"
 is "$(ask "${url}api/v1/tools" | from_json 'len([r for r in j["rows"] if r["available"]]) > 20')" True \
 	'what is available was tried with privilege'

@@ -208,6 +208,7 @@ TEST(commands_that_only_look)
 	CHECK(looks("sockets --json"));
 	CHECK(looks("diagnose -d 3"));
 	CHECK(looks("path -d 3"));
+	CHECK(looks("path --data=- --json"));
 	CHECK(looks("tools --json"));
 	CHECK(looks("oops"));
 	/* The one directory in which it may write. */
@@ -228,6 +229,7 @@ TEST(commands_that_do_more)
 	CHECK(!looks("tcplife --save=/srv/saved/a/x.nest"));
 	CHECK(!looks("tcplife --save=/srv/saved/x.nest -o y"));
 	CHECK(!looks("tcplife -f x.nest"));
+	CHECK(!looks("tcplife -f -"));
 	CHECK(!looks("tcplife -f /srv/saved/x.nest"));
 	CHECK(!looks("record -o /srv/saved/x.nest"));
 	CHECK(!looks("trace tcp.close -- rm -rf /tmp/x"));
