@@ -139,8 +139,12 @@ static __always_inline enum poll_rank rank_of(struct sock *sk, __u16 events, boo
 	__u16 proto = BPF_CORE_READ(sk, sk_protocol), lport = BPF_CORE_READ(sk, __sk_common.skc_num);
 	__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
 
-	if (proto == IPPROTO_UDP)
-		return BPF_CORE_READ(sk, __sk_common.skc_dport) == bpf_htons(PORT_DNS) ? RANK_DNS : RANK_NONE;
+	if (proto == IPPROTO_UDP) {
+		__be16 rport = BPF_CORE_READ(sk, __sk_common.skc_dport);
+
+		/* Connected, and nothing else is polled: an answer. */
+		return rport == bpf_htons(PORT_DNS) ? RANK_DNS : alone && rport ? RANK_RECEIVE : RANK_NONE;
+	}
 	if (proto != IPPROTO_TCP)
 		return RANK_NONE;
 	if (state == TCP_SYN_SENT)

@@ -168,6 +168,14 @@ static void set_socket(const struct state *state, const struct socket_record *s,
 		memcpy(key->raddr, s->raddr.bytes, sizeof(key->raddr));
 }
 
+/* A poll of one descriptor, which the thread has named: for data of a client's socket. */
+static bool polls_for_data(const struct state *state, const struct socket_record *s)
+{
+	if (s->proto == 17)
+		return s->rport != 0 && s->rport != UINT16_MAX;
+	return s->proto == 6 && s->state == SOCKET_ESTABLISHED && s->sendq_bytes == 0 && !is_listening(state, s->lport);
+}
+
 static struct blocking_key key_of(const struct state *state, const struct snapshot *snapshot,
 				  const struct thread_record *t)
 {
@@ -180,7 +188,7 @@ static struct blocking_key key_of(const struct state *state, const struct snapsh
 	key.tid = t->tid;
 	key.what = t->syscall < BLOCKING_CALLS && t->thread_state == 'S' ? state->kinds[t->syscall] : BLOCKING_OTHER;
 	if (key.what == BLOCKING_LIST)
-		key.what = BLOCKING_POLL;
+		key.what = socket && polls_for_data(state, &sockets[*socket]) ? BLOCKING_RECEIVE : BLOCKING_POLL;
 	if (key.what == BLOCKING_RECEIVE || key.what == BLOCKING_SEND || key.what == BLOCKING_CONNECT) {
 		if (socket)
 			set_socket(state, &sockets[*socket], &key);
