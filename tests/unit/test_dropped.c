@@ -9,6 +9,7 @@
 
 #include "diagnose/measure/drop_class.h"
 #include "probe/drop_tally.h"
+#include "snapshot/netlink/conntrack.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/neighbour.h"
 #include "snapshot/netlink/route.h"
@@ -33,7 +34,8 @@ struct drops {
 	unsigned ports; /* tries this many ports in turn; 0: one */
 	unsigned crowd; /* as many senders, each twice, with other ports unless same_port; 0: only the one */
 	bool same_port;
-	uint16_t error; /* of the route lookup, in every fourth sample */
+	uint16_t error;   /* of the route lookup, in every fourth sample */
+	unsigned invalid; /* packets that conntrack marks so, of hundred dropped ones */
 };
 
 static void put(struct snapshot *snapshot, const struct record_type *type, const void *record)
@@ -128,6 +130,8 @@ static void put_sample(struct snapshot *snapshot, unsigned sample, const void *c
 		put_crowd(snapshot, drops, sample);
 	for (unsigned port = 0; port < ports && !drops->crowd; port++)
 		put_drop(snapshot, drops, port, (events + ports - 1 - port) / ports, sample);
+	if (drops->invalid)
+		put(snapshot, &conntrack_type, &(struct conntrack_record){.invalid = events * drops->invalid / 100});
 	if (drops->error)
 		put_destination(snapshot, drops, sample % 4 == 2 ? drops->error : 0);
 }
@@ -185,6 +189,16 @@ TEST(sockets_here_suffer)
 	CHECK_EQ_TEXT(LOOK(.reason = "TCP_LISTEN_OVERFLOW", .from = "10.1.1.6", .to = "10.1.1.1", .sport = 6666,
 			   .dport = 80, .flags = SYN),
 		      "accept-queue-full listener:10.1.1.1:80");
+}
+
+#define IN .reason = "NETFILTER_DROP", .from = "10.1.1.5", .to = "10.1.1.1", .sport = 5555, .dport = 80, .flags = ACK
+
+/* A rule about invalid packets drops nothing else; one of many rules may drop a few of them. */
+TEST(invalid_packets_are_most_of_those_dropped)
+{
+	CHECK_EQ_TEXT(LOOK(IN, .every = 1, .invalid = 100), "conntrack-invalid filter:netfilter");
+	CHECK_EQ_TEXT(LOOK(IN, .every = 1), "firewall-drop filter:netfilter");
+	CHECK_EQ_TEXT(LOOK(IN, .every = 1, .invalid = 40), "firewall-drop filter:netfilter");
 }
 
 #define OUT .reason = "IP_OUTNOROUTES", .from = "10.1.1.1", .to = "10.1.1.5", .sport = 80, .dport = 5555, .leaves = true

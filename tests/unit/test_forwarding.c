@@ -37,6 +37,7 @@ struct router {
 	unsigned managed;
 	bool down, no_carrier;
 	bool flaps;        /* the carrier of rd, in two of five samples */
+	unsigned flapped;  /* its carrier has changed that often, the last time in sample 8 */
 	unsigned received; /* packets per sample, by rd */
 	bool standby;      /* a second interface on the network of rd, down */
 	/* Counters since boot. */
@@ -207,7 +208,7 @@ static void put_sample(struct snapshot *snapshot, unsigned sample, const void *c
 	put_link(snapshot, 2, "ra", "10.1.1.1", true, true, 1500);
 	put_link(snapshot, 3, "rd", "10.2.2.1", !r->down, !r->down && !r->no_carrier, r->mtu ?: 1500);
 	rd = snapshot_last(snapshot, &link_type);
-	rd[-1].carrier_changes = r->flaps ? sample * 2 / 5 * 2 : 0;
+	rd[-1].carrier_changes = r->flaps ? sample * 2 / 5 * 2 : r->flapped - (r->flapped && sample < 8);
 	rd[-1].rx_packets = (uint64_t)r->received * sample;
 	if (r->standby)
 		put_link(snapshot, 4, "re", "10.2.2.9", false, false, 1500);
@@ -291,5 +292,9 @@ TEST(links_that_flap)
 {
 	CHECK_EQ_TEXT(LOOK(.flaps = true, .received = 10), "link-flapping link:rd");
 	CHECK_EQ_TEXT(LOOK(.flaps = true), "");
+	/* Once now, and often before. */
+	CHECK_EQ_TEXT(LOOK(.flapped = 8, .received = 10), "link-flapping link:rd");
+	CHECK_EQ_TEXT(LOOK(.flapped = 7, .received = 10), "");
+	CHECK_EQ_TEXT(LOOK(.flapped = 8), "");
 	CHECK_EQ_TEXT(LOOK(.received = 10), "");
 }
