@@ -14,6 +14,8 @@ static const struct field datagram_fields[] = {
 	FIELD(D, rport, ID, "remote port"),
 	FIELD(D, lport, ID, "local port of the oldest request without an answer", .zero_is_unknown = true),
 	FIELD(D, is_read, BOOL, "a program has waited for data at the port that it sends from"),
+	FIELD(D, pid, ID, "program that waits for it and nothing else", .zero_is_unknown = true),
+	FIELD(D, comm, TEXT, "its name"),
 	FIELD(D, requests, COUNT, "requests sent to it"),
 	FIELD(D, repeats, COUNT, "datagrams that repeat the one before"),
 	FIELD(D, unheeded, COUNT, "of these, sent although an answer came in between, which was too late"),

@@ -16,8 +16,10 @@ struct datagram_record {
 	uint32_t netns;
 	struct addr raddr;
 	uint16_t rport;
-	uint16_t lport;        /* of the oldest request without an answer; 0: there is none */
-	bool is_read;          /* a program has waited for data at such a port */
+	uint16_t lport; /* of the oldest request without an answer; 0: there is none */
+	bool is_read;   /* a program has waited for data at such a port */
+	uint32_t pid;   /* the program that waits for that answer and nothing else; 0: none does */
+	char comm[16];
 	uint64_t requests;     /* other ones than the one before on the same port */
 	uint64_t repeats;      /* the same as the one before, 0.1 s later or more, on ports that also send other ones */
 	uint64_t unheeded;     /* of these, though there was an answer in between: it was one to an earlier request */

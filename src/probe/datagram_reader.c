@@ -38,13 +38,11 @@ static bool is_in_epoll(const struct thread_record *t, uint32_t fd)
 	return buf_read_file(&text, path) == 0 && datagram_epoll_reads(buf_text(&text), fd);
 }
 
-/* Blocked in a receive or a poll of it alone; in a poll of several, it may be one of them. */
-static bool reads(const struct thread_record *t, uint32_t fd)
+/* In a poll of several, it may be one of them. */
+static bool reads_among_others(const struct thread_record *t, uint32_t fd)
 {
 	const char *call = enum_name_find(&syscall_names, t->syscall);
 
-	if (t->syscall_fd == fd)
-		return true;
 	if (!call || t->thread_state != 'S')
 		return false;
 	if (strstr(call, "epoll"))
@@ -52,24 +50,37 @@ static bool reads(const struct thread_record *t, uint32_t fd)
 	return t->syscall_fd == UINT32_MAX && (strstr(call, "poll") || strstr(call, "select"));
 }
 
-static bool owner_reads(const struct snapshot *snapshot, const struct owner_record *owner)
+/* A receive from it, or a poll of it alone. */
+static bool waits(const struct thread_record *t, uint32_t fd)
 {
-	snapshot_each(snapshot, thread_type, const struct thread_record, t)
-		if (t->pid == owner->pid && reads(t, owner->fd))
-			return true;
-	return false;
+	return t->syscall_fd == fd && t->thread_state == 'S';
 }
 
-static bool is_read(const struct snapshot *snapshot, uint32_t netns, uint16_t lport)
+static void note_threads(const struct snapshot *snapshot, const struct owner_record *owner,
+			 struct datagram_record *record)
+{
+	snapshot_each(snapshot, thread_type, const struct thread_record, t) {
+		if (t->pid != owner->pid)
+			continue;
+		if (waits(t, owner->fd)) {
+			record->is_read = true;
+			record->pid = t->pid;
+			memcpy(record->comm, t->comm, sizeof(record->comm));
+			return;
+		}
+		record->is_read = record->is_read || reads_among_others(t, owner->fd);
+	}
+}
+
+static void find_reader(const struct snapshot *snapshot, uint32_t netns, struct datagram_record *record)
 {
 	snapshot_each(snapshot, socket_type, const struct socket_record, s) {
-		if (s->proto != 17 || s->lport != lport || s->netns != netns || !s->inode)
+		if (s->proto != 17 || s->lport != record->lport || s->netns != netns || !s->inode)
 			continue;
 		snapshot_each(snapshot, owner_type, const struct owner_record, owner)
-			if (owner->inode == s->inode && owner_reads(snapshot, owner))
-				return true;
+			if (owner->inode == s->inode && !record->pid)
+				note_threads(snapshot, owner, record);
 	}
-	return false;
 }
 
 void datagrams_find_readers(struct datagrams *datagrams, const struct snapshot *snapshot, uint32_t netns)
@@ -79,12 +90,12 @@ void datagrams_find_readers(struct datagrams *datagrams, const struct snapshot *
 	void *value;
 	size_t at = 0;
 
-	while (left > 0 && map_next(&datagrams->services, &at, &key, &value)) {
+	while (map_next(&datagrams->services, &at, &key, &value)) {
 		struct datagram_record *record = value; /* the first member of what is kept */
 
-		if (record->is_read || !record->lport)
-			continue;
-		record->is_read = is_read(snapshot, netns, record->lport);
-		left--;
+		record->pid = 0;
+		memset(record->comm, 0, sizeof(record->comm));
+		if (record->lport && left > 0 && left--)
+			find_reader(snapshot, netns, record);
 	}
 }

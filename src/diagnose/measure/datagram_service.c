@@ -4,16 +4,12 @@
 
 #include <math.h>
 
-#include "base/clock.h"
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/flow_module.h"
 #include "diagnose/measure/refusal.h"
 #include "probe/datagram.h"
 #include "snapshot/core/delta.h"
-#include "snapshot/proc/process.h"
-#include "snapshot/socket/owner.h"
-#include "snapshot/socket/socket.h"
 
 #define M struct datagram_measures
 static const struct field datagram_fields[] = {
@@ -41,9 +37,6 @@ RECORD_TYPE(datagram_measures_type, "measure.datagram", struct datagram_measures
 
 /* Windows that are added up: what one client asks in a second is little. */
 #define WINDOWS 3
-/* Services whose waiting program is looked for in a sample. */
-#define WAITING_MAX 16
-#define WAIT_NS     (50 * NSEC_PER_MSEC)
 
 /* Totals at the begin of a window. */
 struct totals {
@@ -66,47 +59,8 @@ struct state {
 
 static const struct state initial = {MAP_INIT(sizeof(struct endpoint), sizeof(struct service_track), 10000)};
 
-/* --- who waits for it --- */
-
-static const struct thread_record *thread_at(const struct snapshot *snapshot, const struct owner_record *owner)
-{
-	snapshot_each(snapshot, thread_type, const struct thread_record, t)
-		if (t->pid == owner->pid && t->syscall_fd == owner->fd && t->thread_state == 'S')
-			return t;
-	return NULL;
-}
-
-/* A thread that is blocked in a receive from the socket at that port, or polls it alone. */
-static const struct thread_record *thread_waiting(const struct snapshot *snapshot, const struct datagram_record *d)
-{
-	snapshot_each(snapshot, socket_type, const struct socket_record, s) {
-		if (s->proto != 17 || s->lport != d->lport || s->netns != d->netns || !s->inode)
-			continue;
-		snapshot_each(snapshot, owner_type, const struct owner_record, owner) {
-			const struct thread_record *t = owner->inode == s->inode ? thread_at(snapshot, owner) : NULL;
-
-			if (t)
-				return t;
-		}
-	}
-	return NULL;
-}
-
-static void note_waiting(struct service_track *s, const struct snapshot *snapshot)
-{
-	const struct thread_record *t = thread_waiting(snapshot, &s->last);
-
-	if (!t)
-		return;
-	s->now.waited++;
-	s->pid = t->pid;
-	memcpy(s->comm, t->comm, sizeof(s->comm));
-}
-
-/* --- samples --- */
-
 /* Totals of one that is new began at zero. */
-static struct service_track *see(const struct window *window, struct state *state, const struct datagram_record *d)
+static bool see(const struct window *window, struct state *state, const struct datagram_record *d)
 {
 	struct service_track *s;
 	struct endpoint key;
@@ -116,7 +70,7 @@ static struct service_track *see(const struct window *window, struct state *stat
 	key.port = d->rport;
 	s = map_put(&state->services, &key, NULL);
 	if (!s)
-		return NULL;
+		return false;
 	if (track_see(window, &s->track)) {
 		memmove(&s->begin[1], &s->begin[0], sizeof(s->begin) - sizeof(s->begin[0]));
 		s->begin[0] = s->now;
@@ -133,25 +87,22 @@ static struct service_track *see(const struct window *window, struct state *stat
 	s->now.overdue = d->overdue;
 	s->now.answer_ns = d->answer_ns;
 	s->now.samples++;
-	return s;
+	s->now.waited += d->pid != 0;
+	if (d->pid) {
+		s->pid = d->pid;
+		memcpy(s->comm, d->comm, sizeof(s->comm));
+	}
+	return true;
 }
 
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
 {
 	struct state *state = data;
-	unsigned left = WAITING_MAX;
 
-	snapshot_each(snapshot, datagram_type, const struct datagram_record, d) {
-		struct service_track *s = see(window, state, d);
-
-		if (!s)
+	snapshot_each(snapshot, datagram_type, const struct datagram_record, d)
+		if (!see(window, state, d))
 			window->lost++;
-		else if (d->lport && d->oldest_ns >= WAIT_NS && left > 0 && left--)
-			note_waiting(s, snapshot);
-	}
 }
-
-/* --- measures --- */
 
 static double share(uint64_t part, uint64_t whole)
 {
@@ -241,7 +192,7 @@ static void release(void *data)
 static const struct measurer datagram_measurer = {
 	.name = "datagram",
 	.stage = MEASURE_PATH,
-	.needs = MEASURER_NEEDS(&datagram_type, &socket_type, &owner_type, &thread_type),
+	.needs = MEASURER_NEEDS(&datagram_type),
 	.state_size = sizeof(struct state),
 	.initial = &initial,
 	.sample = sample,
