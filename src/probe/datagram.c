@@ -48,14 +48,14 @@ struct flow {
 	uint64_t first_ns;          /* of the request that has no answer; 0: none */
 	uint64_t last_ns;           /* of the last datagram sent */
 	uint32_t digest;            /* of that */
-	uint32_t repeats, unheeded; /* of the first request seen: they count once there is another one */
-	bool varies;                /* there was */
+	uint32_t repeats, unheeded; /* that do not count yet */
 	bool overdue;
 };
 
 struct service {
 	struct datagram_record record;
 	uint64_t heard_ns;
+	bool varies; /* a port has sent it different requests: the same again is a repeat, and no sign of life */
 };
 
 void datagrams_init(struct datagrams *datagrams)
@@ -93,8 +93,7 @@ static struct endpoint service_key(const struct addr *raddr, uint16_t rport)
 	return key;
 }
 
-static struct datagram_record *service_of(struct datagrams *datagrams, const struct wire_packet *packet,
-					  uint64_t time_ns)
+static struct service *service_of(struct datagrams *datagrams, const struct wire_packet *packet, uint64_t time_ns)
 {
 	struct endpoint key = service_key(&packet->raddr, packet->rport);
 	struct service *service = map_put(&datagrams->services, &key, NULL);
@@ -104,7 +103,7 @@ static struct datagram_record *service_of(struct datagrams *datagrams, const str
 	service->heard_ns = time_ns;
 	service->record.raddr = packet->raddr;
 	service->record.rport = packet->rport;
-	return &service->record;
+	return service;
 }
 
 /* The port of a service is lower than those of its clients; two of the same kind ask nothing of each other. */
@@ -113,15 +112,15 @@ static bool is_request(const struct wire_packet *packet)
 	return packet->rport < packet->lport && packet->rport < EPHEMERAL_PORT && !addr_is_multicast(&packet->raddr);
 }
 
-static void count_repeat(struct datagram_record *service, struct flow *flow, bool same, bool differs)
+static void count_repeat(struct service *service, struct flow *flow, bool same, bool differs)
 {
 	flow->repeats += same;
 	flow->unheeded += same && flow->first_ns == 0;
-	flow->varies |= differs;
-	if (!flow->varies)
+	service->varies |= differs;
+	if (!service->varies)
 		return;
-	service->repeats += flow->repeats;
-	service->unheeded += flow->unheeded;
+	service->record.repeats += flow->repeats;
+	service->record.unheeded += flow->unheeded;
 	flow->repeats = flow->unheeded = 0;
 }
 
@@ -129,7 +128,7 @@ static void take_sent(struct datagrams *datagrams, const struct wire_packet *pac
 {
 	struct flow_key key = flow_key_of(packet);
 	struct flow *flow = is_request(packet) ? map_put(&datagrams->flows, &key, NULL) : NULL;
-	struct datagram_record *service = flow ? service_of(datagrams, packet, time_ns) : NULL;
+	struct service *service = flow ? service_of(datagrams, packet, time_ns) : NULL;
 	uint64_t since_ns;
 	bool same;
 
@@ -141,7 +140,7 @@ static void take_sent(struct datagrams *datagrams, const struct wire_packet *pac
 	if (same && since_ns < SEEN_TWICE_NS)
 		return;
 	same = same && since_ns >= REPEAT_NS;
-	service->requests += !same;
+	service->record.requests += !same;
 	count_repeat(service, flow, same, flow->last_ns && flow->digest != packet->digest);
 	/* Another request: the program no longer waits for the answer to the one before. */
 	if (flow->first_ns == 0 || (!same && flow->overdue)) {
@@ -156,14 +155,14 @@ static void take_received(struct datagrams *datagrams, const struct wire_packet 
 {
 	struct flow_key key = flow_key_of(packet);
 	struct flow *flow = map_get(&datagrams->flows, &key);
-	struct datagram_record *service =
+	struct service *service =
 		flow && flow->first_ns && time_ns >= flow->last_ns ? service_of(datagrams, packet, time_ns) : NULL;
 
 	if (!service)
 		return;
-	service->answers++;
-	service->slow_answers += time_ns - flow->last_ns > WIRE_SLOW_NS;
-	service->answer_ns += time_ns - flow->first_ns;
+	service->record.answers++;
+	service->record.slow_answers += time_ns - flow->last_ns > WIRE_SLOW_NS;
+	service->record.answer_ns += time_ns - flow->first_ns;
 	flow->first_ns = 0;
 	flow->overdue = false;
 }

@@ -21,7 +21,7 @@ struct datagram_record {
 	uint32_t pid;   /* the program that waits for that answer and nothing else; 0: none does */
 	char comm[16];
 	uint64_t requests;     /* other ones than the one before on the same port */
-	uint64_t repeats;      /* the same as the one before, 0.1 s later or more, on ports that also send other ones */
+	uint64_t repeats;      /* the same as the one before, 0.1 s later or more, where requests differ at all */
 	uint64_t unheeded;     /* of these, though there was an answer in between: it was one to an earlier request */
 	uint64_t answers;      /* first datagrams after a request */
 	uint64_t slow_answers; /* of these, later than WIRE_SLOW_NS after the last request or repeat */
