@@ -156,7 +156,7 @@ void snapshot_table_drop(struct snapshot_table *table);
 const char *snapshot_text(struct snapshot *snapshot, const char *text, size_t len);
 /* Room for texts of this many bytes, valid until the next sample; NULL: out of room. */
 char *snapshot_text_room(struct snapshot *snapshot, size_t size);
-/* Texts that found no room, and more of them that another process knows of. */
+/* Texts that did not fit, and more of them that another process knows of. */
 uint64_t snapshot_texts_refused(const struct snapshot *snapshot);
 void snapshot_refuse_texts(struct snapshot *snapshot, uint64_t count);
 /* State of the source in collect(); zeroed at first. */
