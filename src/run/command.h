@@ -54,8 +54,9 @@ bool command_is_member(const struct command *command);
 /* Parses the words after the command's name and runs it. */
 int command_run(const struct command *command, int argc, char **argv);
 /*
- * Whether these words (behind `nest`) run a command that only looks: they name no server, no program to run and no file,
- * unless it is one to be written in the directory itself (NULL: none), or standard output. Words that are wrong do not.
+ * Whether these words (behind `nest`) run a command that only looks: they name no server, no program to run and no
+ * file, unless it is one to be written in the directory itself (NULL: none), or standard output. Words that are wrong
+ * do not.
  */
 bool command_only_looks(int argc, char **argv, const char *directory);
 /* Says what is wrong; returns the exit code, so that `return command_fail(EXIT_USAGE, ...)` reads well. */

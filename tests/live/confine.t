@@ -125,6 +125,7 @@ everybody() {
 	family "$1" | sort | tr '\n' ';'
 }
 nothing='nest 0000000000000000 1 2;'
+# shellcheck disable=SC2034 # by its name, below
 sampler="nest-sampler $(printf '%016x' "0x$observing") 1 2;"
 elsewhere="nest-sampler $(printf '%016x' $((0x$observing | 1 << 21))) 1 2;"
 all=$(awk '$1 == "CapEff:" { print $2 }' /proc/self/status)
@@ -174,18 +175,20 @@ minder="nest-minder ${nothing#nest }"
 is "$(everybody "$nest_pid")" "exe ${nothing#nest }$nothing$minder$elsewhere$elsewhere$starter" \
 	'and has given up the same'
 run=$(ask "${url}api/v1/runs" | from_json 'j["rows"][0]["id"]')
-is "$(ask -o /dev/null -w '%{http_code}' -H "Origin: ${url%/}" -d '{"name":"kept"}' "${url}api/v1/runs/$run/recording")" \
-	201 'it is saved'
+# change ARGUMENT ...: asks for a change of the recording of that run, prints the status.
+change() {
+	ask -o /dev/null -w '%{http_code}' -H "Origin: ${url%/}" "$@" "${url}api/v1/runs/$run/recording"
+}
+is "$(change -d '{"name":"kept"}')" 201 'it is saved'
 saved() {
 	traffic
-	[ "$("$nest" sql "$room/saved/kept.nest" 'SELECT count(*) > 0 AS n FROM tcp_state' --json 2>/dev/null)" = '{"n":1}' ]
+	"$nest" sql "$room/saved/kept.nest" 'SELECT count(*) > 0 AS n FROM tcp_state' --json 2>/dev/null | grep -q '"n":1'
 }
 ok 'by a process that observes' wait_for 40 saved
 is "$(everybody "$nest_pid")" \
 	"exe ${nothing#nest }exe ${nothing#nest }$nothing$minder$minder$elsewhere$elsewhere$starter" \
 	'and has given up the same as well'
-is "$(ask -o /dev/null -w '%{http_code}' -H "Origin: ${url%/}" -X DELETE "${url}api/v1/runs/$run/recording")" 204 \
-	'the recording is ended'
+is "$(change -X DELETE)" 204 'the recording is ended'
 whole() {
 	[ ! -e "$room/saved/kept.nest-wal" ] && [ "$(family "$nest_pid" | grep -c ^exe)" = 1 ]
 }
