@@ -6,10 +6,15 @@
  */
 #include "scene.h"
 
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+
 #include "diagnose/measure/app.h"
 #include "diagnose/measure/conn.h"
+#include "diagnose/measure/egress.h"
 #include "diagnose/measure/path_shared.h"
 #include "diagnose/measure/service.h"
+#include "snapshot/netlink/neighbour.h"
 #include "view/json.h"
 
 #define CONN    "conn:10.77.1.2:40000-10.77.2.2:5001"
@@ -694,6 +699,160 @@ TEST(every_measure_of_a_shared_path)
 				       {"others_connecting", "0"},
 				       {"syn_unanswered", "true"},
 				       {"path_min_rtt_ns", "null"},
+				       {}});
+}
+
+/* --- route, neighbour, interface, queue --- */
+
+static void busy_link(struct scene *s, unsigned n)
+{
+	unsigned phase = n % SAMPLES;
+
+	send_well(s);
+	s->link.carrier_changes = 2 + (n >= 12) + (n >= 25) + (n >= 27);
+	s->link.mtu = 9000;
+	s->link.rx_packets = UINT64_C(70) * n;
+	s->link.tx_packets = UINT64_C(140) * n;
+	s->link.rx_errors = UINT64_C(2) * n;
+	s->link.tx_errors = UINT64_C(3) * n;
+	s->link.rx_dropped = UINT64_C(4) * n;
+	s->link.tx_dropped = UINT64_C(5) * n;
+	s->link.rx_missed_errors = UINT64_C(6) * n;
+	s->link.rx_fifo_errors = UINT64_C(7) * n;
+	s->link.rx_bytes = UINT64_C(2500000) * n;
+	s->link.tx_bytes = UINT64_C(5000000) * n;
+	s->link.speed = UINT64_C(1000000000);
+	s->link.speed_max = UINT64_C(10000000000);
+	s->link.bus_rate = UINT64_C(8000000000);
+	s->qdisc.bytes = UINT64_C(1000000) * n;
+	s->qdisc.drops = 8 * n;
+	s->qdisc.overlimits = 9 * n;
+	s->qdisc.backlog_bytes = phase < 4 ? 0 : 1000 * phase;
+	s->qdisc.rate = 20000000;
+	s->destination.route_type = RTN_UNICAST;
+	s->destination.path_mtu = 1400;
+	REQUIRE(addr_parse("10.77.1.1", &s->destination.gateway) == 0);
+	s->has_tunnel = true;
+	s->tunnel.pid = 4711;
+	s->process.process_state = phase < 3 ? 'T' : 'S';
+}
+
+static void add_ways(struct snapshot *snapshot, unsigned n)
+{
+	struct neighbour_record neighbour;
+	struct address_record address;
+	struct qdisc_record filter;
+
+	blank(&neighbour_type, &neighbour);
+	blank(&address_type, &address);
+	blank(&qdisc_type, &filter);
+	REQUIRE(addr_parse("10.77.1.1", &neighbour.raddr) == 0 && addr_parse("10.77.1.2", &address.laddr) == 0);
+	neighbour.neigh_state = n < 25 ? NUD_REACHABLE : NUD_STALE;
+	address.ifindex = 2;
+	filter.ifindex = 2;
+	memcpy(filter.kind, "clsact", 7);
+	filter.drops = 11 * n;
+	put(snapshot, &neighbour_type, &neighbour);
+	put(snapshot, &address_type, &address);
+	put(snapshot, &qdisc_type, &filter);
+}
+
+static const struct expected egress_expected[] = {
+	{"dev", "\"eth0\""},
+	{"link_up", "true"},
+	{"link_carrier", "true"},
+	{"link_changes", "2"},
+	{"link_changes_recent", "3"},
+	{"link_changes_ever", "5"},
+	{"link_mtu", "9000"},
+	{"link_rx_packets", "700"},
+	{"link_tx_packets", "1400"},
+	{"link_rx_errors", "20"},
+	{"link_tx_errors", "30"},
+	{"link_rx_dropped", "40"},
+	{"link_tx_dropped", "50"},
+	{"link_rx_missed", "70"},
+	{"link_speed", "125000000"},
+	{"link_speed_max", "1250000000"},
+	{"link_bus_rate", "1000000000"},
+	/* 12.5 and 25 MB/s */
+	{"link_rx_use", "0.1"},
+	{"link_tx_use", "0.2"},
+	{"link_rx_bus_use", "0.0125"},
+	{"link_tx_bus_use", "0.025"},
+	{"qdisc_kind", "\"tbf\""},
+	{"qdisc_drops", "80"},
+	{"qdisc_overlimits", "90"},
+	{"qdisc_backlog_min", "0"},
+	{"qdisc_backlog_peak", "9000"},
+	{"qdisc_backlog_share", "0.6"},
+	{"tc_drops", "110"},
+	{"qdisc_rate", "20000000"},
+	{"qdisc_sent_rate", "5000000"},
+	{"qdisc_use", "0.25"},
+	/* 9000 B at 5 MB/s */
+	{"qdisc_delay_ns", "1800000"},
+	{"route_error", "null"},
+	{"route_kind", "\"unicast\""},
+	{"laddr_gone", "false"},
+	{"gateway", "\"10.77.1.1\""},
+	{"route_mtu", "1400"},
+	{"neigh_state", "\"STALE\""},
+	{"neigh_failed", "false"},
+	{"tunnel_kind", "\"wireguard\""},
+	{"tunnel_pid", "4711"},
+	{"tunnel_stopped_share", "0.3"},
+	{},
+};
+
+TEST(every_measure_of_the_way_out)
+{
+	_cleanup_measured_ struct graph *graph = measure(busy_link, add_ways, 3);
+
+	check_all(&egress_measures_type, module_of(graph, CONN)->measures.egress, egress_expected);
+}
+
+/* In the third window the carrier is gone, the route with it, the address, and the gateway does not answer. */
+static void broken_link(struct scene *s, unsigned n)
+{
+	busy_link(s, n);
+	s->link.rx_fifo_errors = UINT64_MAX;
+	if (n < 20)
+		return;
+	s->link.carrier = 0;
+	s->link.flags = 0;
+	s->destination.error = ENETUNREACH;
+	s->destination.ifindex = UINT32_MAX;
+	s->destination.path_mtu = 0;
+}
+
+static void break_ways(struct snapshot *snapshot, unsigned n)
+{
+	struct neighbour_record neighbour;
+	struct address_record address;
+
+	blank(&neighbour_type, &neighbour);
+	blank(&address_type, &address);
+	REQUIRE(addr_parse("10.77.1.1", &neighbour.raddr) == 0 && addr_parse("10.77.9.9", &address.laddr) == 0);
+	neighbour.neigh_state = n < 20 ? NUD_REACHABLE : NUD_INCOMPLETE;
+	put(snapshot, &neighbour_type, &neighbour);
+	put(snapshot, &address_type, &address);
+}
+
+TEST(a_route_that_is_gone_keeps_its_interface)
+{
+	_cleanup_measured_ struct graph *graph = measure(broken_link, break_ways, 3);
+
+	check_some(&egress_measures_type, module_of(graph, CONN)->measures.egress,
+		   (struct expected[]){{"dev", "\"eth0\""},
+				       {"link_up", "false"},
+				       {"link_carrier", "false"},
+				       {"link_rx_missed", "60"},
+				       {"route_error", "\"ENETUNREACH\""},
+				       {"route_mtu", "null"},
+				       {"laddr_gone", "true"},
+				       {"neigh_failed", "true"},
+				       {"tc_drops", "null"},
 				       {}});
 }
 
