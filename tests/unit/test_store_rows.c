@@ -213,24 +213,24 @@ TEST(samples_of_a_range)
 /* --- moments --- */
 
 struct timed {
-	uint64_t since_ns, until_ns, odd;
+	uint64_t since_ns, until_ns, without;
 };
 
 static const struct field timed_fields[] = {
 	FIELD(struct timed, since_ns, DURATION, "since", .moment = MOMENT_SINCE),
 	FIELD(struct timed, until_ns, DURATION, "until", .moment = MOMENT_UNTIL),
-	FIELD(struct timed, odd, DURATION, "without a unit in its name", .moment = MOMENT_SINCE),
+	FIELD(struct timed, without, DURATION, "without a unit in its name", .moment = MOMENT_SINCE),
 };
 
 TEST(durations_and_moments)
 {
 	const struct field *since = &timed_fields[0], *until = &timed_fields[1];
 	_cleanup_free_ char *column = moment_column(since), *odd = moment_column(&timed_fields[2]);
-	struct timed timed = {.since_ns = 300, .until_ns = 200, .odd = 1};
+	struct timed timed = {.since_ns = 300, .until_ns = 200, .without = 1};
 	int64_t moment = 0;
 
 	CHECK_EQ_TEXT(column, "since_boot_ns");
-	CHECK_EQ_TEXT(odd, "odd_boot_ns");
+	CHECK_EQ_TEXT(odd, "without_boot_ns");
 	CHECK(moment_get(since, &timed, 1000, &moment));
 	CHECK_EQ_INT(moment, 700);
 	CHECK(moment_get(until, &timed, 1000, &moment));
@@ -386,4 +386,57 @@ TEST(a_query_has_a_limit_of_time)
 	/* And without one it may go on. */
 	recording_limit_time(recording, 0);
 	CHECK_EQ_TEXT(rows_between(recording, 0, 0), "0 1 2 3 4 5");
+}
+
+/* --- what others do to the file --- */
+
+enum harm { HARM_NONE, HARM_DELETE, HARM_REPLACE, HARM_TRUNCATE };
+
+static void harm_file(const struct room *room, enum harm harm)
+{
+	_cleanup_free_ char *other = xasprintf("%s-other", room->path);
+	FILE *file;
+
+	if (harm == HARM_DELETE)
+		REQUIRE(unlink(room->path) == 0);
+	if (harm == HARM_TRUNCATE)
+		REQUIRE(truncate(room->path, 100) == 0);
+	if (harm != HARM_REPLACE)
+		return;
+	/* Larger than the recording: only its number tells. */
+	file = fopen(other, "we");
+	REQUIRE(file && fseek(file, 10 << 20, SEEK_SET) == 0 && fputc(0, file) == 0 && fclose(file) == 0);
+	REQUIRE(rename(other, room->path) == 0);
+}
+
+/* Looked at each second: a recorder that goes on would write into a file without a name. */
+TEST(a_file_that_goes_away_is_noticed)
+{
+	for (unsigned harm = HARM_NONE; harm <= HARM_TRUNCATE; harm++) {
+		struct shape shape = SHAPE_OF(&sample_type);
+		struct sample sample = sample_make();
+		_cleanup_room_ struct room room;
+		struct store_table *table;
+		struct store *store;
+		struct why why = {};
+		uint64_t end_ns;
+		int r = 0;
+
+		room_make(&room);
+		unit_note("harm %u", harm);
+		store = room_create(&room);
+		REQUIRE(store_table_open(store, "event", &shape, &table) == 0);
+		REQUIRE(store_add(table, &RECORD_OF(&sample)) == 0 && store_commit(store) == 0);
+		harm_file(&room, (enum harm)harm);
+		end_ns = clock_monotonic_ns() + (harm == HARM_NONE ? 1500 * NSEC_PER_MSEC : 10 * NSEC_PER_SEC);
+		while (r == 0 && clock_monotonic_ns() < end_ns) {
+			(void)usleep(50000);
+			r = store_tick(store);
+		}
+		CHECK_EQ_INT(r, harm == HARM_NONE ? 0 : -EIO);
+		if (harm != HARM_NONE)
+			CHECK_HAS_TEXT(store_why(store), "deleted, replaced or truncated");
+		/* The error stays. */
+		CHECK_EQ_INT(store_close(store, &why), harm == HARM_NONE ? 0 : -EIO);
+	}
 }
