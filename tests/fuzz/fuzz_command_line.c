@@ -13,34 +13,30 @@
 #define WORDS_MAX 40
 
 struct choice {
-	unsigned left;
-	const struct option_spec *found;
+	unsigned wanted, count; /* the wanted one, and all so far */
+	const char *name;
 };
 
-static bool count_down(const struct option_spec *spec, void *context)
+static bool note_name(const struct option_spec *spec, void *context)
 {
 	struct choice *choice = context;
 
-	if (!spec->name || spec->kind == OPT_GROUP)
-		return true;
-	choice->found = spec;
-	return choice->left-- > 0;
+	if (spec->name && choice->count++ == choice->wanted)
+		choice->name = spec->name;
+	return true;
 }
 
 /* "@xVALUE" as --NAME or --NAME=VALUE. */
 static char *option_word(const struct option_spec *table, const char *word)
 {
-	struct choice choice = {.left = (uint8_t)word[1]};
+	struct choice choice = {.wanted = UINT32_MAX};
 
-	while (choice.left < UINT32_MAX / 2) {
-		unsigned before = choice.left;
-
-		option_each(table, count_down, &choice);
-		/* The table has none. */
-		if (choice.left == before)
-			return xstrdup(word);
-	}
-	return word[2] ? xasprintf("--%s=%s", choice.found->name, word + 2) : xasprintf("--%s", choice.found->name);
+	option_each(table, note_name, &choice);
+	if (choice.count == 0)
+		return xstrdup(word);
+	choice = (struct choice){.wanted = (uint8_t)word[1] % choice.count};
+	option_each(table, note_name, &choice);
+	return word[2] ? xasprintf("--%s=%s", choice.name, word + 2) : xasprintf("--%s", choice.name);
 }
 
 /* Files are neither written nor read, and nothing is attached. */
