@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tests, benches and checks. Files are found by wildcard: a new test needs no line here.
 
-FUZZ_SECONDS ?= 600
+# make fuzz HOURS=2 FUZZ=command_line: how long each target runs (default: ten minutes), and which of them.
+FUZZ_SECONDS ?= $(if $(HOURS),$(shell awk 'BEGIN { print int($(HOURS) * 3600) }'),600)
+FUZZ         ?= *
 
 UNIT_SOURCES  := $(wildcard tests/unit/test_*.c)
 UNIT_PROGRAMS := $(UNIT_SOURCES:%.c=$(BUILD)/%)
@@ -102,10 +104,10 @@ asan:
 	@$(MAKE_FAST) asan-programs
 	@tests/run -B $(BUILD)/asan unit $(TEST_GOLDEN)
 
-##> fuzz         every fuzz target for FUZZ_SECONDS (600)
+##> fuzz         fuzz targets for HOURS each (default: 10 minutes); FUZZ=NAME: one of them
 fuzz:
 	@$(MAKE_FAST) fuzz-build
-	@for target in $(FUZZ_PROGRAMS:$(BUILD)/%=$(BUILD)/fuzz/%); do \
+	@for target in $(patsubst %.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_$(FUZZ).c)); do \
 		tests/fuzz/run --seconds $(FUZZ_SECONDS) $$target || exit 1; \
 	done
 
