@@ -53,6 +53,9 @@ ifdef SANITIZE
 CFLAGS   += -fsanitize=$(SANITIZE) -fno-sanitize-recover=undefined
 LDFLAGS  += -fsanitize=$(SANITIZE)
 else
+# make coverage: counters live in a mapped file, so that a process that may open none, or is killed, counts, too.
+CFLAGS   += $(if $(COVERAGE),-fprofile-instr-generate -fcoverage-mapping -mllvm -runtime-counter-relocation)
+LDFLAGS  += $(if $(COVERAGE),-fprofile-instr-generate)
 CPPFLAGS += -D_FORTIFY_SOURCE=2
 CFLAGS   += -fstack-protector-strong -fPIE
 LDFLAGS  += $(if $(STATIC),-static-pie,-pie) -Wl,-z,relro,-z,now

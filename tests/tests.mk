@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tests, benches and checks. Files are found by wildcard: a new test needs no line here.
 
-FUZZ_SECONDS ?= 600
+# make fuzz HOURS=2 FUZZ=command_line: how long each target runs (default: ten minutes), and which of them.
+FUZZ_SECONDS ?= $(if $(HOURS),$(shell awk 'BEGIN { print int($(HOURS) * 3600) }'),600)
+FUZZ         ?= *
 
 UNIT_SOURCES  := $(wildcard tests/unit/test_*.c)
 UNIT_PROGRAMS := $(UNIT_SOURCES:%.c=$(BUILD)/%)
@@ -16,6 +18,7 @@ BENCHES       := $(BENCH_SOURCES:%.c=$(BUILD)/%)
 MAKE_ASAN = $(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT=-O1
 MAKE_FUZZ = $(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz SANITIZE=fuzzer-no-link,address,undefined OPT=-O1 \
 	    CC=$(CLANG)
+MAKE_COVERAGE = $(MAKE) --no-print-directory BUILD=$(BUILD)/coverage COVERAGE=1 OPT=-O1 CC=$(CLANG)
 MAKE_FAST = $(MAKE) --no-print-directory -j2
 
 # Groups that have no test yet are not asked for; an empty group that is asked for fails.
@@ -101,10 +104,10 @@ asan:
 	@$(MAKE_FAST) asan-programs
 	@tests/run -B $(BUILD)/asan unit $(TEST_GOLDEN)
 
-##> fuzz         every fuzz target for FUZZ_SECONDS (600)
+##> fuzz         fuzz targets for HOURS each (default: 10 minutes); FUZZ=NAME: one of them
 fuzz:
 	@$(MAKE_FAST) fuzz-build
-	@for target in $(FUZZ_PROGRAMS:$(BUILD)/%=$(BUILD)/fuzz/%); do \
+	@for target in $(patsubst %.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_$(FUZZ).c)); do \
 		tests/fuzz/run --seconds $(FUZZ_SECONDS) $$target || exit 1; \
 	done
 
@@ -134,11 +137,23 @@ endif
 load: all
 	@SOCKETS='$(SOCKETS)' BUSY='$(BUSY)' NAMESPACES='$(NAMESPACES)' tests/bench/load $(BUILD)/nest
 
-##> mutants      change one place of the source at a time: do the unit tests notice? (MUTANTS="-n 2 FILE ...")
+##> mutants      change one place of the source at a time: do unit and golden tests notice? (MUTANTS="-n 2 PATH ...")
 .PHONY: mutants
 mutants:
-	@$(MAKE_FAST) unit-programs
+	@$(MAKE_FAST) all unit-programs
 	@scripts/mutants -B $(BUILD) $(MUTANTS)
+
+##> coverage     line coverage by the tests of COVERED (unit golden live lab: root; or unit golden)
+.PHONY: coverage coverage-programs
+COVERED ?= unit golden $(TEST_LIVE) $(TEST_LAB)
+coverage-programs:
+	+@$(MAKE_COVERAGE) test-programs
+coverage:
+	@$(MAKE_FAST) coverage-programs
+	@rm -rf $(BUILD)/coverage/profiles
+	@mkdir -m 1777 -p $(BUILD)/coverage/profiles
+	@umask 0; LLVM_PROFILE_FILE='$(abspath $(BUILD))/coverage/profiles/%c%m.profraw' tests/run -r 6 -B $(BUILD)/coverage \
+		$(COVERED); scripts/coverage $(BUILD)/coverage
 
 ##> bench-agent  what nest agent costs, by number of connections (root, 3 minutes)
 .PHONY: bench-agent

@@ -136,11 +136,18 @@ static bool is_same_file(const char *path, dev_t dev, ino_t ino, off_t least)
 	return stat(path, &info) == 0 && info.st_dev == dev && info.st_ino == ino && info.st_size >= least;
 }
 
+static void note_size(struct store *store)
+{
+	struct stat info;
+
+	if (stat(store->path, &info) == 0)
+		store->bytes = info.st_size;
+}
+
 /* Rows written to a file without a name are lost, and SQLite does not notice. */
 static int check_file(struct store *store)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	struct stat info;
 
 	if (store->error || now_ns - store->checked_ns < CHECK_NS)
 		return store->error;
@@ -150,8 +157,7 @@ static int check_file(struct store *store)
 		return why_set(&store->why, -EIO, "%s was deleted, replaced or truncated by another program",
 			       store->path);
 	}
-	if (stat(store->path, &info) == 0)
-		store->bytes = info.st_size;
+	note_size(store);
 	return 0;
 }
 
@@ -356,6 +362,7 @@ int store_create(const char *path, const char *command, struct store **ret_store
 		(void)unlink(path);
 		return r;
 	}
+	note_size(store);
 	*ret_store = store;
 	return 0;
 }

@@ -120,6 +120,7 @@ static int go_on(const char *path, struct store **ret_store, struct why *why)
 	if (stat(path, &info) == 0) {
 		store->dev = info.st_dev;
 		store->ino = info.st_ino;
+		store->bytes = info.st_size;
 	}
 	code = sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
 			       NULL);

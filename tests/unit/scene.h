@@ -250,6 +250,19 @@ static _unused_ const struct usual *scene_usual;
 
 /* How much what was found first mattered in the last scene that was diagnosed. */
 static _unused_ int diagnosed_severity;
+/* Its commands, one per line, and its advice. */
+static _unused_ char diagnosed_next[2048], diagnosed_advice[4096];
+
+static void note_first(const struct finding_record *finding)
+{
+	const struct text_record *next = finding->next.items;
+
+	diagnosed_next[0] = '\0';
+	for (uint32_t i = 0; i < finding->next.count; i++)
+		snprintf(diagnosed_next + strlen(diagnosed_next), sizeof(diagnosed_next) - strlen(diagnosed_next),
+			 "%s\n", next[i].text);
+	snprintf(diagnosed_advice, sizeof(diagnosed_advice), "%s", finding->advice);
+}
 
 /* The causes that four windows end with, strongest first, joined by blanks. */
 static _unused_ const char *diagnose(scene_fn *step)
@@ -283,6 +296,8 @@ static _unused_ const char *diagnose(scene_fn *step)
 	for (uint32_t i = 0; i < record->findings.count; i++)
 		snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s%s", i ? " " : "", findings[i].cause);
 	diagnosed_severity = record->findings.count > 0 ? findings[0].severity : -1;
+	if (record->findings.count > 0)
+		note_first(&findings[0]);
 	CHECK_EQ_INT(record->healthy, record->findings.count == 0);
 	diagnosis_free(diagnosis);
 	return said;

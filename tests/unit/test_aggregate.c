@@ -322,3 +322,71 @@ TEST(mistakes_are_named)
 		CHECK(strstr(why.text, cases[i].says) != NULL);
 	}
 }
+
+/* Values below zero: sums, extremes and the order of rows. */
+TEST(values_below_zero)
+{
+	static const struct field field = {
+		.name = "delta", .kind = KIND_COUNT, .store = STORE_I32, .size = 4, .help = "change"};
+	static const struct record_type type = {
+		.name = "change", .help = "a change", .fields = &field, .field_count = 1, .size = 8};
+	struct shape shape = event_shape(event_find("sock.send"));
+	struct aggregate_spec spec = {.kind = AGGREGATE_STATS, .value = "delta"};
+	_cleanup_(rows_done) struct rows rows = {};
+	struct sock_io_event event;
+	struct why why = {};
+
+	shape.types[EVENT_PART_DATA] = &type;
+	REQUIRE(aggregate_open(&spec, &shape, 1, &rows.aggregate, &why) == 0);
+	event_clear(event_find("sock.send"), &event);
+	for (int32_t delta = -5; delta <= 2; delta += 7) {
+		int64_t data = 0;
+		struct record record = {};
+
+		memcpy(&data, &delta, sizeof(delta));
+		record.parts[EVENT_PART_HEAD] = &event.head;
+		record.parts[EVENT_PART_DATA] = &data;
+		aggregate_add(rows.aggregate, 0, &record);
+	}
+	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 1);
+	CHECK_EQ_TEXT(rows.text.items[0], "count=2 sum=-3 min=-5 max=2 avg=-");
+}
+
+static void see_max(const void *row, void *context)
+{
+	struct rows *rows = context;
+
+	vec_push(&rows->text, xasprintf("%llu", (unsigned long long)aggregate_max(rows->aggregate, row)));
+}
+
+/* Which figures a kind has, and the largest value of a histogram. */
+TEST(figures_of_each_kind)
+{
+	static const struct {
+		enum aggregate_kind kind;
+		bool has_hist, has_max;
+	} cases[] = {{AGGREGATE_COUNT, false, false}, {AGGREGATE_SUM, false, false}, {AGGREGATE_STATS, false, true},
+		     {AGGREGATE_HIST, true, true},    {AGGREGATE_LHIST, true, true}, {AGGREGATE_TOP, false, false}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(rows_done) struct rows rows = {};
+		const struct record_type *type;
+		bool has_hist = false, has_max = false;
+
+		unit_note("kind %d", cases[i].kind);
+		open_rows(&rows, cases[i].kind, cases[i].kind == AGGREGATE_COUNT ? NULL : "bytes", "comm");
+		type = aggregate_type(rows.aggregate);
+		for (uint32_t f = 0; f < type->field_count; f++) {
+			has_hist |= strcmp(type->fields[f].name, "hist") == 0;
+			has_max |= strcmp(type->fields[f].name, "max") == 0;
+		}
+		CHECK_EQ_INT(has_hist, cases[i].has_hist);
+		CHECK_EQ_INT(has_max, cases[i].has_max);
+		add(&rows, "a", 70);
+		add(&rows, "a", 30);
+		if (cases[i].kind != AGGREGATE_HIST)
+			continue;
+		CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see_max, &rows), 1);
+		CHECK_EQ_TEXT(rows.text.items[0], "70");
+	}
+}

@@ -303,6 +303,36 @@ static void small_but_prompt(struct scene *s, unsigned sample)
 	s->tcp.srtt_ns = 20000000;
 }
 
+/* Names that the kernel allows for an interface, and a shell would not take as a name. */
+static const char *hostile_dev;
+
+static void hostile_link_off(struct scene *s, unsigned sample)
+{
+	link_off(s, sample);
+	snprintf(s->link.dev, sizeof(s->link.dev), "%s", hostile_dev);
+}
+
+TEST(a_command_to_paste_holds_no_second_one)
+{
+	static const char *const names[] = {"a`id`", "a$x",  "a;id", "a&id", "a|id", "a<b",
+					    "a>b",   "a\\b", "a\nb", "a\"b", "a'b"};
+
+	hostile_dev = "eth0";
+	CHECK_EQ_TEXT(diagnose(hostile_link_off), "link-down");
+	CHECK_HAS_TEXT(diagnosed_next, "nest links -i eth0\n");
+	CHECK_HAS_TEXT(diagnosed_advice, "`ip link set dev eth0 up`");
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+		unit_note("%s", names[i]);
+		hostile_dev = names[i];
+		CHECK_EQ_TEXT(diagnose(hostile_link_off), "link-down");
+		CHECK(!strstr(diagnosed_next, "nest links -i"));
+		/* What does not need the name is still offered. */
+		CHECK_HAS_TEXT(diagnosed_next, "nest sockets");
+		CHECK(!strstr(diagnosed_advice, names[i]));
+		CHECK_HAS_TEXT(diagnosed_advice, "`ip link set dev DEV up`");
+	}
+}
+
 TEST(small_writes_held_back)
 {
 	CHECK_EQ_TEXT(diagnose(nagle), "nagle-delayed-ack");

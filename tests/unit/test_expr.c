@@ -403,3 +403,36 @@ TEST(values_are_taken_as_they_are_shown)
 		CHECK(expr_parse(wrong[i], &shape, &expr, NULL) < 0);
 	}
 }
+
+TEST(the_deepest_expression)
+{
+	struct sample s = sample_make();
+	char text[2 * EXPR_DEPTH_MAX + 32];
+
+	for (unsigned over = 0; over < 2; over++) {
+		unsigned depth = EXPR_DEPTH_MAX + over;
+
+		memset(text, '(', depth);
+		snprintf(text + depth, sizeof(text) - depth, "pid == %u%.*s", s.pid, (int)depth,
+			 "))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))");
+		if (over)
+			CHECK_HAS_TEXT(refuse(text), "more than 64 levels");
+		else
+			CHECK_EQ_INT(eval(text, &s), TRUTH_YES);
+	}
+}
+
+TEST(fields_that_an_expression_uses)
+{
+	struct shape shape = SHAPE_OF(&sample_type);
+	struct field_ref pid, lport, rport, bytes;
+	struct expr *expr = NULL;
+	struct why why = {};
+
+	REQUIRE(shape_find(&shape, "pid", &pid) == 0 && shape_find(&shape, "lport", &lport) == 0 &&
+		shape_find(&shape, "rport", &rport) == 0 && shape_find(&shape, "bytes", &bytes) == 0);
+	REQUIRE(expr_parse("pid == 1 or lport == rport", &shape, &expr, &why) == 0);
+	CHECK(expr_uses(expr, pid) && expr_uses(expr, lport) && expr_uses(expr, rport));
+	CHECK(!expr_uses(expr, bytes));
+	expr_free(expr);
+}

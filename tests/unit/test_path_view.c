@@ -285,6 +285,25 @@ TEST(the_stage_that_makes_the_slow_ones_slow_owns_the_tail)
 	tail_done(&tail);
 }
 
+/* Of fewer than ten journeys no tail is told; of ten, one is the slowest hundredth. */
+TEST(the_fewest_journeys_with_a_tail)
+{
+	for (int count = 9; count <= 10; count++) {
+		struct tail tail = {};
+		struct tail_verdict verdict;
+
+		for (int i = 0; i < count; i++) {
+			struct journey journey = journey_received(i == 3 ? 5000000 : 4000);
+
+			tail_add(&tail, &journey);
+		}
+		CHECK_EQ_INT(tail_judge(&tail, &verdict), count == 10);
+		if (count == 10)
+			CHECK_EQ_UINT(verdict.slow, 1);
+		tail_done(&tail);
+	}
+}
+
 TEST(shares_of_a_tail_add_up_whatever_the_journeys)
 {
 	uint64_t state = 23;

@@ -11,8 +11,11 @@
 #include "snapshot/core/table_share.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/proc/cgroup_path.h"
+#include "snapshot/socket/join.h"
+#include "snapshot/socket/owner.h"
 #include "snapshot/socket/sock_watch.h"
 #include "snapshot/socket/time_wait.h"
+#include "snapshot/socket/socket.h"
 #include "unit.h"
 
 /* --- a source of its own, to see how the core treats one --- */
@@ -649,4 +652,56 @@ TEST(sockets_in_time_wait_are_dropped)
 	CHECK_EQ_UINT(snapshot_table(snapshot, &socket_type)->count, 2);
 	CHECK_EQ_UINT(sockets[0].cookie, 1);
 	CHECK_EQ_UINT(sockets[1].cookie, 3);
+/* --- sockets and their owners --- */
+
+static void add_owner(struct snapshot *snapshot, uint32_t inode, uint32_t pid, uint32_t fd)
+{
+	struct owner_record *owner = snapshot_table_add(snapshot_table(snapshot, &owner_type));
+
+	owner->inode = inode;
+	owner->pid = pid;
+	owner->fd = fd;
+}
+
+/* Whoever comes first in the order of process and descriptor stands for all, however they are listed. */
+TEST(the_first_of_several_owners)
+{
+	static const uint32_t lists[][3][2] = {
+		{{7, 3}, {5, 9}, {6, 1}},  {{5, 9}, {7, 3}, {6, 1}},  {{6, 1}, {7, 3}, {5, 9}},
+		{{5, 12}, {5, 9}, {6, 1}}, {{5, 9}, {5, 12}, {6, 1}}, {{6, 1}, {5, 12}, {5, 9}},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+		struct socket_record *socket, *alone, *other;
+		const struct owner_record *owners;
+
+		unit_note("list %zu", i);
+		/* Another socket in front: numbers are those of the table. */
+		add_owner(snapshot, 50, 1, 1);
+		for (unsigned k = 0; k < 3; k++)
+			add_owner(snapshot, 60, lists[i][k][0], lists[i][k][1]);
+		for (unsigned k = 0; k < 3; k++) {
+			struct socket_record *one = snapshot_table_add(snapshot_table(snapshot, &socket_type));
+
+			one->inode = 50 + 10 * k;
+			one->cookie = 1 + k;
+		}
+		snapshot_join(snapshot);
+		owners = snapshot_first(snapshot, &owner_type);
+		other = snapshot_table(snapshot, &socket_type)->items
+				? (void *)snapshot_table(snapshot, &socket_type)->items
+				: NULL;
+		REQUIRE(other);
+		socket = other + 1;
+		alone = other + 2;
+		CHECK_EQ_UINT(other->owner, 0);
+		CHECK_EQ_UINT(other->owners, 1);
+		CHECK_EQ_UINT(socket->owners, 3);
+		REQUIRE(socket->owner < 4);
+		CHECK_EQ_UINT(owners[socket->owner].pid, 5);
+		CHECK_EQ_UINT(owners[socket->owner].fd, 9);
+		CHECK_EQ_UINT(alone->owner, SOCKET_NONE);
+		CHECK_EQ_UINT(alone->owners, 0);
+	}
 }

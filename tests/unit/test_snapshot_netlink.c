@@ -702,3 +702,80 @@ TEST(queues_of_the_firewall)
 	CHECK(!firewall_is_heard("    7  4711 0 2 65531 0 0 5 1\n", 8, 1));
 	CHECK(!firewall_is_heard("", 0, 1));
 }
+
+static struct destination_record destination_with(uint16_t type, const void *bytes, size_t len)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct destination_record destination = {.expires_ns = UINT64_MAX};
+	struct message m;
+
+	begin(&m, RTM_NEWROUTE, sizeof(struct rtmsg));
+	((struct rtmsg *)m.body)->rtm_family = AF_INET;
+	mnl_attr_put(m.header, type, len, bytes);
+	nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, destination_parse_message, &destination);
+	return destination;
+}
+
+/* A learnt path MTU expires; IPv6 reports an error beside it. */
+TEST(what_the_kernel_remembers_of_a_destination)
+{
+	struct rta_cacheinfo cache = {.rta_expires = 3 * (uint32_t)sysconf(_SC_CLK_TCK),
+				      .rta_error = (uint32_t)-ENETUNREACH};
+	struct destination_record destination = destination_with(RTA_CACHEINFO, &cache, sizeof(cache));
+
+	CHECK_EQ_UINT(destination.expires_ns, UINT64_C(3000000000));
+	CHECK_EQ_UINT(destination.error, ENETUNREACH);
+	cache.rta_error = EACCES;
+	cache.rta_expires = 0;
+	destination = destination_with(RTA_CACHEINFO, &cache, sizeof(cache));
+	CHECK_EQ_UINT(destination.expires_ns, UINT64_MAX);
+	CHECK_EQ_UINT(destination.error, EACCES);
+	/* Cut short: nothing is taken from it. */
+	destination = destination_with(RTA_CACHEINFO, &cache, sizeof(cache) - 4);
+	CHECK_EQ_UINT(destination.error, 0);
+}
+
+/* A gateway of the other family: two bytes of family, then the address. */
+TEST(gateways_of_the_other_family)
+{
+	uint8_t via[18] = {AF_INET, 0, 10, 0, 0, 7}, via6[18] = {AF_INET6, 0, 0xfd, 1};
+	struct destination_record destination = destination_with(RTA_VIA, via, 6);
+	char text[ADDR_TEXT_MAX];
+
+	addr_format(&destination.gateway, text);
+	CHECK_EQ_TEXT(text, "10.0.0.7");
+	destination = destination_with(RTA_VIA, via6, 18);
+	addr_format(&destination.gateway, text);
+	CHECK_EQ_TEXT(text, "fd01::");
+	/* Cut short, or of a family that there is not. */
+	CHECK_EQ_UINT(destination_with(RTA_VIA, via, 5).gateway.family, ADDR_UNKNOWN);
+	CHECK_EQ_UINT(destination_with(RTA_VIA, via6, 17).gateway.family, ADDR_UNKNOWN);
+	via[0] = 77;
+	CHECK_EQ_UINT(destination_with(RTA_VIA, via, 18).gateway.family, ADDR_UNKNOWN);
+}
+
+/* User data of a rule: type, length, value. Lengths that lie reach nothing behind. */
+TEST(comments_among_other_data_of_a_rule)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		const char *comment;
+	} cases[] = {
+		{"\1\2xx\0\6hello", 12, "hello"}, {"\1\0\0\3hi", 7, "hi"}, {"\0\6hello", 7, NULL},
+		{"\1\5xx\0\3hi", 9, NULL},        {"\0", 1, NULL},         {"\2\1", 2, NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+		const struct firewall_rule_record *rule;
+		struct message m;
+
+		unit_note("case %zu", i);
+		begin(&m, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE, sizeof(struct nfgenmsg));
+		mnl_attr_put(m.header, NFTA_RULE_USERDATA, cases[i].len, cases[i].bytes);
+		REQUIRE(nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, firewall_rule_parse_message, NULL) == 1);
+		rule = snapshot_first(snapshot, &firewall_rule_type);
+		CHECK_EQ_TEXT(rule->comment ?: "none", cases[i].comment ?: "none");
+	}
+}

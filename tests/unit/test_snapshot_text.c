@@ -2,6 +2,7 @@
 /* The parsers of texts of /proc and of control groups. */
 #include <math.h>
 
+#include "base/addr.h"
 #include "snapshot/core/scan.h"
 #include "snapshot/netlink/conntrack.h"
 #include "snapshot/netlink/tunnel.h"
@@ -11,6 +12,7 @@
 #include "snapshot/proc/memory.h"
 #include "snapshot/proc/pressure.h"
 #include "snapshot/proc/process.h"
+#include "snapshot/proc/resolver.h"
 #include "snapshot/proc/softnet.h"
 #include "unit.h"
 
@@ -393,4 +395,45 @@ TEST(tun_devices)
 	CHECK(!tunnel_parse_fdinfo("pos:\t0\n", dev, sizeof(dev)));
 	CHECK(!tunnel_parse_fdinfo("iff:\n", dev, sizeof(dev)));
 	CHECK(!tunnel_parse_fdinfo("iff:\taaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", dev, sizeof(dev)));
+}
+
+/* "10.0.0.1 10.0.0.2 5000 2": the servers, timeout in ms, attempts. */
+static const char *resolvers(const char *text)
+{
+	static char shown[256];
+	struct resolver_config config;
+
+	resolver_parse(text, &config);
+	shown[0] = '\0';
+	for (unsigned i = 0; i < config.count; i++) {
+		char address[ADDR_TEXT_MAX];
+
+		addr_format(&config.servers[i], address);
+		snprintf(shown + strlen(shown), sizeof(shown) - strlen(shown), "%s ", address);
+	}
+	snprintf(shown + strlen(shown), sizeof(shown) - strlen(shown), "%llu %u",
+		 (unsigned long long)(config.timeout_ns / 1000000), config.attempts);
+	return shown;
+}
+
+/* As resolv.conf(5) says: three servers at most, timeout 5 s (30 at most), two attempts (5 at most). */
+TEST(name_servers_of_resolv_conf)
+{
+	char longest[200];
+
+	CHECK_EQ_TEXT(resolvers(""), "127.0.0.1 5000 2");
+	CHECK_EQ_TEXT(resolvers("nameserver 10.0.0.1"), "10.0.0.1 5000 2");
+	CHECK_EQ_TEXT(resolvers("# nameserver 10.0.0.9\nnameserver 10.0.0.1\nnameserver\nsearch example.org\n"
+				"nameserver fe80::1%eth0\n"),
+		      "10.0.0.1 fe80::1 5000 2");
+	CHECK_EQ_TEXT(resolvers("nameserver 10.0.0.1\nnameserver 10.0.0.2\nnameserver 10.0.0.3\nnameserver 10.0.0.4\n"),
+		      "10.0.0.1 10.0.0.2 10.0.0.3 5000 2");
+	CHECK_EQ_TEXT(resolvers("nameserver nonsense\nnameserver 10.0.0.2"), "10.0.0.2 5000 2");
+	CHECK_EQ_TEXT(resolvers("options timeout:3 attempts:4 rotate\nnameserver 10.0.0.1"), "10.0.0.1 3000 4");
+	CHECK_EQ_TEXT(resolvers("options timeout:99 attempts:9"), "127.0.0.1 30000 5");
+	CHECK_EQ_TEXT(resolvers("options time:3 timeouts:3 timeout: timeout:x timeout:12345678 attempts"),
+		      "127.0.0.1 5000 2");
+	CHECK_EQ_TEXT(resolvers("nameservers 10.0.0.1\noption timeout:3"), "127.0.0.1 5000 2");
+	snprintf(longest, sizeof(longest), "nameserver %0*d\nnameserver 10.0.0.1", ADDR_TEXT_MAX, 1);
+	CHECK_EQ_TEXT(resolvers(longest), "10.0.0.1 5000 2");
 }

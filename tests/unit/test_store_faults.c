@@ -4,6 +4,7 @@
  * write, the second, and so on until none is left to fail. Whatever fails, the error is reported, nothing crashes, and
  * what was committed before is read back.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 
@@ -140,8 +141,11 @@ static void check_recording(const struct room *room, const struct outcome *outco
 	CHECK(count >= outcome->committed && count <= ROWS);
 }
 
-/* Until a recording is written in which the n-th call was never made; of very many calls, not each one. */
-static void fail_each(int error)
+/*
+ * Until a recording is written in which the n-th call was never made; of very many calls, not each one. harmless: what
+ * failed is done again, and nothing is missing.
+ */
+static void fail_each_how(int error, bool harmless)
 {
 	unsigned number = 0;
 
@@ -154,11 +158,16 @@ static void fail_each(int error)
 		arm(number, error);
 		outcome = write_recording(&room);
 		countdown = 0;
-		if (failed == 0)
+		if (failed == 0 || harmless)
 			CHECK(outcome.result == 0 && outcome.committed == ROWS);
 		check_recording(&room, &outcome);
 	} while (failed > 0 && number < 100000);
 	CHECK(number > 1 && number < 100000);
+}
+
+static void fail_each(int error)
+{
+	fail_each_how(error, false);
 }
 
 TEST(each_write_fails)
@@ -173,6 +182,32 @@ TEST(the_disk_is_full_at_each_write)
 	replace("pwrite", (sqlite3_syscall_ptr)pwrite_half);
 	replace("pwrite64", (sqlite3_syscall_ptr)pwrite_half);
 	fail_each(ENOSPC);
+}
+
+TEST(each_write_is_interrupted)
+{
+	replace("pwrite", (sqlite3_syscall_ptr)pwrite_or_fail);
+	replace("pwrite64", (sqlite3_syscall_ptr)pwrite_or_fail);
+	fail_each_how(EINTR, true);
+}
+
+/* The linker finds these before those of the C library; SQLite has no name to replace them by. */
+static bool syncs_fail;
+
+int fsync(int fd)
+{
+	return syncs_fail && fails() ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+int fdatasync(int fd)
+{
+	return syncs_fail && fails() ? -1 : (int)syscall(SYS_fdatasync, fd);
+}
+
+TEST(each_sync_fails)
+{
+	syncs_fail = true;
+	fail_each(EIO);
 }
 
 TEST(each_open_fails)
@@ -244,6 +279,57 @@ static int write_trace(const char *path)
 	}
 	r = trace_writer_close(writer);
 	return r;
+}
+
+/* --- giving the trace its name --- */
+
+static bool names_fail;
+
+int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+	return names_fail && fails() ? -1 : (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
+}
+
+int rename(const char *from, const char *to)
+{
+	return names_fail && fails() ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+static size_t files_in(const char *path)
+{
+	DIR *dir = opendir(path);
+	size_t count = 0;
+
+	REQUIRE(dir);
+	while (readdir(dir))
+		count++;
+	(void)closedir(dir);
+	return count - 2;
+}
+
+/* What was there before stays, and nothing else is left. */
+TEST(each_step_of_naming_a_trace_fails)
+{
+	unsigned number = 0;
+
+	names_fail = true;
+	do {
+		_cleanup_room_ struct room room;
+		struct stat before, after;
+		int r;
+
+		room_make(&room);
+		REQUIRE(write_trace(room.path) == 0 && stat(room.path, &before) == 0);
+		arm(++number, EDQUOT);
+		r = write_trace(room.path);
+		countdown = 0;
+		CHECK_EQ_INT(r, failed ? -EDQUOT : 0);
+		CHECK_EQ_UINT(files_in(room.dir), 1);
+		CHECK(stat(room.path, &after) == 0 && after.st_size == before.st_size);
+		CHECK_EQ_INT(after.st_ino == before.st_ino, failed > 0);
+	} while (failed > 0 && number < 100);
+	names_fail = false;
+	CHECK_EQ_UINT(number, 3);
 }
 
 /* A write that fails is an error, and there is no file; one that is cut short or interrupted is continued. */

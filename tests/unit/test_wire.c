@@ -159,6 +159,59 @@ TEST(errors_about_lookups)
 	CHECK_EQ_INT(parse(&error, false).kind, WIRE_OTHER);
 }
 
+/* RFC 792, 1122, 1812 and 4443: port unreachable and the codes for "administratively prohibited", no other. */
+TEST(codes_that_refuse)
+{
+	static const uint8_t refusals[] = {3, 9, 10, 13}, refusals6[] = {1, 4, 5, 6};
+	struct packet syn = make_tcp(0x02, 1), error;
+	uint8_t icmp[8 + 40 + 20] = {};
+
+	for (unsigned code = 0; code < 256; code++) {
+		bool refuses = code < 32 && memchr(refusals, (int)code, sizeof(refusals));
+
+		unit_note("code %u", code);
+		icmp[0] = 3;
+		icmp[1] = (uint8_t)code;
+		memcpy(icmp + 8, syn.bytes, syn.len);
+		error = make(1, icmp, 8 + syn.len);
+		CHECK_EQ_INT(parse(&error, false).kind, refuses ? WIRE_REFUSED : WIRE_OTHER);
+		/* The same quoted by ICMPv6: type 1, an IPv6 header with TCP behind it. */
+		memset(icmp + 8, 0, 40);
+		icmp[0] = 1;
+		icmp[8] = 0x60;
+		icmp[8 + 6] = 6;
+		memcpy(icmp + 8 + 40, syn.bytes + 20, 20);
+		error = (struct packet){.len = 40 + sizeof(icmp)};
+		error.bytes[0] = 0x60;
+		error.bytes[6] = 58;
+		memcpy(error.bytes + 40, icmp, sizeof(icmp));
+		CHECK_EQ_INT(parse(&error, false).kind,
+			     memchr(refusals6, (int)code, sizeof(refusals6)) ? WIRE_REFUSED : WIRE_OTHER);
+	}
+}
+
+/* Flags and offset share a field: only an offset makes it a later fragment, which has no ports. */
+TEST(fragments)
+{
+	static const struct {
+		uint8_t high, low;
+		enum wire_kind kind;
+	} cases[] = {
+		{0x00, 0x00, WIRE_SEGMENT}, {0x40, 0x00, WIRE_SEGMENT}, {0x20, 0x00, WIRE_SEGMENT},
+		{0x20, 0x01, WIRE_OTHER},   {0x00, 0x01, WIRE_OTHER},   {0x00, 0xb9, WIRE_OTHER},
+		{0x01, 0x00, WIRE_OTHER},   {0x10, 0x00, WIRE_OTHER},   {0x1f, 0xff, WIRE_OTHER},
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct packet p = make_tcp(0x10, 1);
+
+		unit_note("0x%02x%02x", cases[i].high, cases[i].low);
+		p.bytes[6] = cases[i].high;
+		p.bytes[7] = cases[i].low;
+		CHECK_EQ_INT(parse(&p, false).kind, cases[i].kind);
+	}
+}
+
 TEST(ipv6)
 {
 	struct packet p = {.bytes = {0x60, 0, 0, 0, 0, 20, 6, 64}, .len = 60};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "tool/core/tool.h"
 
 /* --- tcptop --- */
@@ -105,8 +106,13 @@ static void add_subnet(struct subnets *all, const char *text, size_t length, str
 		return;
 	}
 	snprintf(name, sizeof(all->names[0]), "%.*s", (int)min_of(length, sizeof(all->names[0]) - 1), text);
-	if (prefix_parse(name, &all->prefixes[all->count]) < 0)
-		why_set(why, -EINVAL, "invalid subnet '%s': expected ADDRESS/LENGTH, such as 10.0.0.0/8", name);
+	if (prefix_parse(name, &all->prefixes[all->count]) < 0) {
+		_cleanup_buf_ struct buf shown = BUF_INIT(256);
+
+		text_add_terminal(&shown, name, strlen(name));
+		why_set(why, -EINVAL, "invalid subnet '%s': expected ADDRESS/LENGTH, such as 10.0.0.0/8",
+			buf_text(&shown));
+	}
 	all->count++;
 }
 
