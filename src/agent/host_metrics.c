@@ -5,6 +5,7 @@
 #include "snapshot/netlink/conntrack.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/qdisc.h"
+#include "snapshot/netlink/translation.h"
 #include "snapshot/proc/counter.h"
 #include "snapshot/proc/softnet.h"
 #include "snapshot/socket/socket.h"
@@ -93,6 +94,13 @@ static const struct metric conntrack_dropped = {
 	.value = "dropped",
 };
 METRIC(conntrack_dropped);
+
+static const struct metric nat_connections = {
+	.family = {"nest_nat_connections", OPENMETRICS_GAUGE, NULL, "TCP connections that this host translates (NAT)"},
+	.type = &translation_type,
+	.without_rows = true,
+};
+METRIC(nat_connections);
 
 static const struct metric softnet_dropped = {
 	.family = {"nest_softnet_dropped", OPENMETRICS_COUNTER, NULL,

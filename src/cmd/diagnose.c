@@ -29,6 +29,10 @@ static const struct option_spec options[] = {
 	       "print one JSON object per second, covering the last 3 s; before that only facts"),
 	OPTION(struct config, all, FLAG, "all", 'a', NULL, "also show healthy modules"),
 	OPTION_GROUP(struct config, live, diagnosis_option_table),
+	OPTION(struct config, live.routers, TEXTS, "nat", 0, "FILE",
+	       "with two recordings: also match connections that the host of this recording translates (NAT); may be "
+	       "repeated",
+	       .file = FILE_INPUT),
 	OPTION(struct config, fail_on, RATIO, "fail-on", 0, "CERTAINTY",
 	       "exit with 1 if a finding is at least this certain", .max = 1),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output",
