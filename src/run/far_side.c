@@ -86,8 +86,13 @@ static int collect(struct end_pairs *pairs, see_sample_fn *see, struct recording
 	static const struct record_type *const translations[] = {&translation_type, NULL};
 	_cleanup_(replay_closep) struct replay *replay = NULL;
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
-	int r = replay_open(recording, range, see == end_pairs_translate ? translations : connections, &replay, why);
+	bool translates = see == end_pairs_translate;
+	int r;
 
+	/* Earlier versions did not record it. */
+	if (translates && !recording_has(recording, translation_type.name))
+		return 0;
+	r = replay_open(recording, range, translates ? translations : connections, &replay, why);
 	if (r < 0)
 		return r;
 	while ((r = replay_next(replay, snapshot, why)) > 0)
@@ -151,13 +156,13 @@ static int match(struct far_side *far, struct recording *own, const struct far_s
 		r = collect(&far->pairs, add_there, far->recording, &all, why);
 	if (r < 0)
 		return r;
-	if (end_pairs_match(&far->pairs) == 0)
-		return why_set(
-			why, -ENODATA,
-			"%s and %s have no connection in common: the addresses and ports of one must be those of "
-			"the other (with NAT between them, also give the recording of the router: --nat FILE)",
-			recording_path(own), recording_path(far->recording));
-	align(far);
+	if (end_pairs_match(&far->pairs) > 0)
+		align(far);
+	else
+		log_warn("%s and %s have no connection in common: diagnosed from one end. The addresses and ports of one "
+			 "must be those of the other (with NAT between them, also give the recording of the router: --nat "
+			 "FILE)",
+			 recording_path(own), recording_path(far->recording));
 	return 0;
 }
 
@@ -183,7 +188,7 @@ int far_side_open(const struct far_side_request *request, struct recording *own,
 		far->view.pairs = &far->pairs;
 		r = replay_open(far->recording, &all, NULL, &far->replay, why);
 	}
-	if (r < 0)
+	if (r < 0 || far->pairs.pairs.count == 0)
 		far_side_close(far);
 	else
 		*ret_far = far;

@@ -17,7 +17,7 @@ struct far_side_request {
 	const struct knowledge *knowledge;
 };
 
-/* own: the recording of this end. */
+/* own: the recording of this end. Without a connection in common ret_far stays as it is, after a warning. */
 int far_side_open(const struct far_side_request *request, struct recording *own, struct far_side **ret_far,
 		  struct why *why) _must_check_;
 void far_side_close(struct far_side *far);

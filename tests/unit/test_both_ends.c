@@ -2,6 +2,7 @@
 /* Both ends of a connection: loss as a difference, and clocks from the exchange, on samples made by hand. */
 #include "unit.h"
 
+#include "diagnose/measure/conn_minute.h"
 #include "diagnose/measure/end_delay.h"
 #include "diagnose/measure/end_track.h"
 #include "snapshot/netlink/translation.h"
@@ -386,4 +387,48 @@ TEST(one_way_delay_of_a_stream_has_a_wider_bound)
 			       START_NS + 8000 * (uint64_t)MS, &delay));
 	CHECK(delay.low <= ONE_WAY_NS - CLOCK_NS && ONE_WAY_NS - CLOCK_NS <= delay.high);
 	end_pairs_done(&pairs);
+}
+
+/* --- rows of the fleet --- */
+
+TEST(a_row_per_minute_stands_for_the_sample)
+{
+	struct snapshot *snapshot = snapshot_new(), *again = snapshot_new();
+	struct tcp_record values = blank_tcp();
+	struct conn_minute_record minute;
+	const struct socket_record *s;
+	const struct tcp_record *t;
+
+	values.bytes_sent = 5000;
+	values.bytes_retrans = 1000;
+	values.bytes_acked = 3001;
+	values.bytes_received = 700;
+	values.data_segs_out = 5;
+	values.data_segs_in = 7;
+	values.total_retrans = 1;
+	values.last_sent_ns = 20 * MS;
+	show(snapshot, END_HERE, START_NS, &values);
+	REQUIRE(conn_minute_fill(snapshot, snapshot_first(snapshot, &socket_type), &minute));
+	CHECK_EQ_UINT(minute.tx_bytes, 4000);
+	CHECK_EQ_UINT(minute.acked_bytes, 3000);
+	CHECK_EQ_UINT(minute.sent_time_ns, START_NS - 20 * MS);
+	CHECK_EQ_UINT(minute.received_time_ns, 0);
+	conn_minute_show(&minute, again);
+	s = snapshot_first(again, &socket_type);
+	t = socket_tcp(again, s);
+	REQUIRE(t != NULL);
+	CHECK_EQ_UINT(s->lport, 40000);
+	CHECK_EQ_UINT(t->bytes_sent, 5000);
+	CHECK_EQ_UINT(t->bytes_acked, 3001);
+	CHECK_EQ_UINT(t->bytes_received, 700);
+	CHECK_EQ_UINT(t->data_segs_out, 5);
+	CHECK_EQ_UINT(t->data_segs_in, 7);
+	CHECK_EQ_UINT(t->last_sent_ns, 20 * MS);
+	CHECK_EQ_UINT(t->last_received_ns, UINT64_MAX);
+	/* A kernel that does not count bytes gives no row. */
+	values.bytes_sent = UINT64_MAX;
+	show(snapshot, END_HERE, START_NS, &values);
+	CHECK(!conn_minute_fill(snapshot, snapshot_first(snapshot, &socket_type), &minute));
+	snapshot_free(snapshot);
+	snapshot_free(again);
 }

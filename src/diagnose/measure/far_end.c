@@ -246,15 +246,11 @@ static void name_hosts(const struct far_end_view *view, const struct module *her
 	snprintf(m->waits_for, sizeof(m->waits_for), "%s", waits_for);
 }
 
-static struct far_end_measures *measures_new(struct graph *graph, const struct far_end_view *view,
-					     const struct module *here)
+void far_end_measures_init(struct far_end_measures *m, const char *conn)
 {
-	const struct conn_measures *conn = here->measures.conn;
-	struct far_end_measures *m = graph_alloc(graph, sizeof(*m));
-
 	*m = (struct far_end_measures){
-		.conn = here->id,
-		.far_clock_error_ns = view->error_ns,
+		.conn = conn,
+		.far_clock_error_ns = UINT64_MAX,
 		.out_segs = UINT64_MAX,
 		.out_arrived_segs = UINT64_MAX,
 		.out_lost_segs = UINT64_MAX,
@@ -263,10 +259,10 @@ static struct far_end_measures *measures_new(struct graph *graph, const struct f
 		.in_lost_segs = UINT64_MAX,
 		.out_lost_share = NAN,
 		.in_lost_share = NAN,
-		.out_bytes = conn->sent_bytes == UINT64_MAX || conn->retrans_bytes == UINT64_MAX
-				     ? UINT64_MAX
-				     : conn->sent_bytes - min_of(conn->retrans_bytes, conn->sent_bytes),
-		.in_arrived_bytes = conn->received_bytes,
+		.out_bytes = UINT64_MAX,
+		.out_arrived_bytes = UINT64_MAX,
+		.in_bytes = UINT64_MAX,
+		.in_arrived_bytes = UINT64_MAX,
 		.out_missing_bytes = UINT64_MAX,
 		.out_overdue_ns = UINT64_MAX,
 		.in_missing_bytes = UINT64_MAX,
@@ -275,13 +271,36 @@ static struct far_end_measures *measures_new(struct graph *graph, const struct f
 		.in_delay_change_ns = INT64_MIN,
 		.out_delay_error_ns = UINT64_MAX,
 		.in_delay_error_ns = UINT64_MAX,
+		.far_recvq_share = NAN,
+		.far_recvq_fill_min = NAN,
+		.far_sendq_share = NAN,
+		.far_unacked_share = NAN,
+		.far_rwnd_share = NAN,
+		.far_recvq_max_bytes = UINT64_MAX,
+		.far_rcvbuf = UINT64_MAX,
+		.far_rto_count = UINT64_MAX,
 		.far_stopped_share = NAN,
 		.far_cpu_wait_share = NAN,
 		.far_throttled_share = NAN,
+		.far_drop_count = UINT64_MAX,
 		.far_owed_share = NAN,
 		.far_owed_ns = UINT64_MAX,
 		.far_certainty = NAN,
 	};
+}
+
+static struct far_end_measures *measures_new(struct graph *graph, const struct far_end_view *view,
+					     const struct module *here)
+{
+	const struct conn_measures *conn = here->measures.conn;
+	struct far_end_measures *m = graph_alloc(graph, sizeof(*m));
+
+	far_end_measures_init(m, here->id);
+	m->far_clock_error_ns = view->error_ns;
+	m->far_drop_count = 0;
+	m->in_arrived_bytes = conn->received_bytes;
+	if (conn->sent_bytes != UINT64_MAX && conn->retrans_bytes != UINT64_MAX)
+		m->out_bytes = conn->sent_bytes - min_of(conn->retrans_bytes, conn->sent_bytes);
 	snprintf(m->far_host, sizeof(m->far_host), "%s", view->far_host);
 	return m;
 }

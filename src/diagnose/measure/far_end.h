@@ -36,6 +36,9 @@ struct far_end_measures {
 
 extern const struct record_type far_end_measures_type;
 
+/* Everything unknown. */
+void far_end_measures_init(struct far_end_measures *measures, const char *conn);
+
 /* What happened to one connection in the last windows, kept from window to window. */
 struct far_end_track {
 	uint64_t out[4], in[4]; /* positions of the streams at the ends of the last windows, newest first */
