@@ -326,6 +326,7 @@ static void join(void *context, struct serve *serve)
 	agent->types = join_types(serve->diagnosis.needs);
 	serve->diagnosis.snapshots.request.types = agent->types;
 	run_add_sink(run, &serve->diagnosis.snapshots.source, &agent->sink);
+	agent_minutes_init(&agent->minutes, run, &serve->diagnosis.snapshots.source, agent->options->conn_ns);
 	run_oops_init(&agent->oops, run);
 	run_ship_init(&agent->ship, run, &agent->options->ship);
 }

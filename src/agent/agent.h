@@ -7,6 +7,7 @@
 #pragma once
 
 #include "agent/agent_metrics.h"
+#include "agent/agent_minutes.h"
 #include "agent/agent_socket.h"
 #include "agent/agent_usual.h"
 #include "agent/notify.h"
@@ -27,7 +28,8 @@ struct agent_options {
 	struct notify_options notify;
 	uint64_t max_series;
 	struct ship_options ship;
-	double max_cpu; /* share of one CPU; 0: no limit */
+	uint64_t conn_ns; /* between two rows of a connection */
+	double max_cpu;   /* share of one CPU; 0: no limit */
 	/* Called with a line for the log: what is shed to stay below max_cpu. */
 	void (*say)(const char *line);
 };
@@ -39,6 +41,7 @@ struct agent {
 	struct serve *serve;
 	struct run_oops oops;
 	struct run_ship ship;
+	struct agent_minutes minutes;
 	struct notify *notify;
 	struct agent_socket *socket;
 	struct agent_metrics metrics;

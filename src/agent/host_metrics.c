@@ -5,7 +5,9 @@
 #include "snapshot/netlink/conntrack.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/qdisc.h"
+#include "snapshot/netlink/translation.h"
 #include "snapshot/proc/counter.h"
+#include "snapshot/proc/memory.h"
 #include "snapshot/proc/softnet.h"
 #include "snapshot/socket/socket.h"
 
@@ -33,13 +35,36 @@ KERNEL_COUNTER(listen_drops, "nest_listener_drops", "TcpExtListenDrops", "SYNs d
 KERNEL_COUNTER(udp_overflows, "nest_udp_receive_overflows", "UdpRcvbufErrors",
 	       "UDP datagrams dropped because a receive buffer was full");
 
+/* The kernel counts all of them: the samples hold only connections that are followed. */
 static const struct metric sockets = {
-	.family = {"nest_tcp_sockets", OPENMETRICS_GAUGE, NULL, "TCP sockets that are followed, by state"},
-	.type = &socket_type,
-	.where = "proto == tcp",
-	.labels = {{"state", "state"}},
+	.family = {"nest_tcp_sockets", OPENMETRICS_GAUGE, NULL, "TCP sockets, without those in TIME-WAIT"},
+	.type = &memory_type,
+	.value = "tcp_inuse",
 };
 METRIC(sockets);
+
+static const struct metric established = {
+	.family = {"nest_tcp_established", OPENMETRICS_GAUGE, NULL, "TCP connections in ESTABLISHED or CLOSE-WAIT"},
+	.type = &counter_type,
+	.where = "counter == \"TcpCurrEstab\"",
+	.value = "value",
+};
+METRIC(established);
+
+static const struct metric time_wait = {
+	.family = {"nest_tcp_time_wait", OPENMETRICS_GAUGE, NULL, "TCP sockets in TIME-WAIT"},
+	.type = &memory_type,
+	.value = "tcp_time_wait",
+};
+METRIC(time_wait);
+
+static const struct metric orphans = {
+	.family = {"nest_tcp_orphans", OPENMETRICS_GAUGE, NULL, "TCP connections that no program holds any longer"},
+	.type = &memory_type,
+	.value = "tcp_orphan",
+	.add = METRIC_MAX,
+};
+METRIC(orphans);
 
 static const struct metric listener_queue = {
 	.family = {"nest_listener_queue", OPENMETRICS_GAUGE, NULL, "longest accept queue of a port"},
@@ -93,6 +118,13 @@ static const struct metric conntrack_dropped = {
 	.value = "dropped",
 };
 METRIC(conntrack_dropped);
+
+static const struct metric nat_connections = {
+	.family = {"nest_nat_connections", OPENMETRICS_GAUGE, NULL, "TCP connections that this host translates (NAT)"},
+	.type = &translation_type,
+	.without_rows = true,
+};
+METRIC(nat_connections);
 
 static const struct metric softnet_dropped = {
 	.family = {"nest_softnet_dropped", OPENMETRICS_COUNTER, NULL,

@@ -4,8 +4,10 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
+#include "base/out.h"
 #include "base/text.h"
 #include "diagnose/present/present.h"
+#include "fleet/fleet_conn.h"
 #include "flow/analyse/serving_thread.h"
 #include "run/command.h"
 #include "run/run_diagnosis.h"
@@ -20,6 +22,9 @@ struct config {
 	const char *file;
 	const char *measures;
 	const char *flow;
+	struct fleet_options fleet;
+	const char *conn;
+	uint64_t last_ns;
 };
 
 static const struct option_spec options[] = {
@@ -29,6 +34,10 @@ static const struct option_spec options[] = {
 	       "print one JSON object per second, covering the last 3 s; before that only facts"),
 	OPTION(struct config, all, FLAG, "all", 'a', NULL, "also show healthy modules"),
 	OPTION_GROUP(struct config, live, diagnosis_option_table),
+	OPTION(struct config, live.routers, TEXTS, "nat", 0, "FILE",
+	       "with two recordings: also match connections that the host of this recording translates (NAT); may be "
+	       "repeated",
+	       .file = FILE_INPUT),
 	OPTION(struct config, fail_on, RATIO, "fail-on", 0, "CERTAINTY",
 	       "exit with 1 if a finding is at least this certain", .max = 1),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output",
@@ -39,6 +48,10 @@ static const struct option_spec options[] = {
 	       "name the function of an accused application, from its function trace (nest flow record), also one "
 	       "still being written",
 	       .file = FILE_READ),
+	OPTION_GROUP(struct config, fleet, fleet_option_table),
+	OPTION(struct config, conn, TEXT, "conn", 0, "A:PORT-B:PORT",
+	       "with --fleet: the connection, from both ends, seen from the first"),
+	OPTION(struct config, last_ns, SECONDS, "last", 0, "TIME", "with --fleet: limit to the last TIME (default 1h)"),
 	OPTION_END,
 };
 
@@ -210,6 +223,57 @@ static void close_report(struct run_sink *sink)
 
 static const struct run_sink_ops report_ops = {.prepare = prepare, .close = close_report};
 
+/* --- the fleet --- */
+
+static int write_conn(const struct config *config, const struct diagnosis_record *record)
+{
+	struct present_options look = {.all = config->all};
+	struct out out;
+	int r = out_open(&out, config->file);
+
+	if (r == 0) {
+		if (config->json) {
+			json_add_object(&out.pending, &diagnosis_type, record);
+			out_end_line(&out);
+		} else {
+			present_diagnosis(record, &look, &out);
+		}
+		r = out_done(&out);
+	}
+	if (r < 0 && r != -EPIPE)
+		return command_fail(EXIT_IO, "diagnose: cannot write %s: %s", config->file ?: "standard output",
+				    new_file_error(r));
+	return EXIT_DONE;
+}
+
+static int diagnose_fleet(const struct config *config)
+{
+	_cleanup_(fleet_conn_freep) struct fleet_conn *conn = NULL;
+	uint64_t now_ns = clock_real_ns(), last_ns = config->last_ns ?: 3600 * NSEC_PER_SEC;
+	struct fleet_span span = {now_ns - min_of(last_ns, now_ns), now_ns};
+	const struct diagnosis_record *record;
+	struct fleet_link link = {};
+	struct why why = {};
+	int r;
+
+	if (!config->fleet.url || !config->conn)
+		return command_fail(EXIT_USAGE, "diagnose: --fleet and --conn need each other");
+	if (config->live.input.file || config->duration_ns || config->live.save || config->measures)
+		return command_fail(EXIT_USAGE, "diagnose: --fleet excludes -f, -d, --save and --measures");
+	r = fleet_link_open(&config->fleet, &link, &why);
+	if (r == 0)
+		r = fleet_conn_make(&link, config->conn, &span, &conn, &why);
+	fleet_link_close(&link);
+	if (r < 0)
+		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "diagnose: %s", why.text);
+	record = fleet_conn_diagnosis(conn);
+	r = write_conn(config, record);
+	if (r == EXIT_DONE && config->fail_on > 0 && record->findings.count > 0 &&
+	    ((const struct finding_record *)record->findings.items)[0].certainty >= config->fail_on)
+		return EXIT_FINDINGS;
+	return r;
+}
+
 static int run(const void *data)
 {
 	const struct config *config = data;
@@ -224,6 +288,8 @@ static int run(const void *data)
 				     .context = &context};
 	int code;
 
+	if (config->fleet.url || config->conn)
+		return diagnose_fleet(config);
 	/* A recording is gone through to its end. */
 	if (!live.duration_ns && !config->live.input.file) {
 		live.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC;
@@ -254,6 +320,8 @@ static const char *const examples[] = {
 	"record the run, and diagnose it again on any host",
 	"nest diagnose -f client.nest -f server.nest",
 	"both ends of the same connections, seen from the client: loss between them, and which end paused",
+	"nest diagnose --fleet http://reader:secret@clickhouse:8123/nest --conn 10.0.0.1:40000-10.0.0.2:443",
+	"both ends of one connection, from what agents shipped in the last hour",
 	NULL,
 };
 

@@ -7,17 +7,12 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "fleet/kept_answer.h"
 #include "view/format.h"
 #include "view/json.h"
 #include "view/list.h"
 
-#define ROWS_MAX 1000
-#define SQL_MAX  ((size_t)1 << 16)
-
-/*
- * The questions. @name stands for a table, rows that arrived twice counted once; @time for the time of the report.
- * A question is asked when all of its tables are there.
- */
+/* The questions (kept_answer.h). A question is asked when all of its tables are there. */
 struct section {
 	const char *name;
 	const char *heading;
@@ -93,108 +88,15 @@ static const struct section sections[] = {
 	 "host LIMIT 20"},
 };
 
-/* An answer that stays. */
-struct kept {
-	struct record_type type;
-	VEC(struct field) fields;
-	VEC(char) rows; /* of type.size bytes each */
-	uint32_t count;
-	bool asked;
-};
-
 struct fleet_report {
-	uint64_t from_ns, to_ns;
+	struct fleet_span span;
 	char *server;
-	struct kept answers[ARRAY_SIZE(sections)];
+	struct kept_answer answers[ARRAY_SIZE(sections)];
 	VEC(char *) conclusions;
 	uint64_t hosts, hosts_with_findings;
 };
 
-/* --- answers --- */
-
-static int keep_type(void *context, const struct record_type *type)
-{
-	struct kept *kept = context;
-
-	for (uint32_t i = 0; i < type->field_count; i++) {
-		struct field field = type->fields[i];
-
-		field.name = xstrdup(field.name);
-		vec_push(&kept->fields, field);
-	}
-	kept->type = *type;
-	kept->type.fields = kept->fields.items;
-	return 0;
-}
-
-static bool keep_row(void *context, const void *row)
-{
-	struct kept *kept = context;
-	size_t at = kept->rows.count;
-
-	if (kept->count >= ROWS_MAX)
-		return true;
-	vec_reserve(&kept->rows, at + kept->type.size);
-	memcpy(kept->rows.items + at, row, kept->type.size);
-	kept->rows.count = at + kept->type.size;
-	kept->count++;
-	for (uint32_t i = 0; i < kept->type.field_count; i++) {
-		char *text;
-
-		if (kept->fields.items[i].store != STORE_STRING)
-			continue;
-		memcpy(&text, kept->rows.items + at + kept->fields.items[i].offset, sizeof(text));
-		text = text ? xstrdup(text) : NULL;
-		memcpy(kept->rows.items + at + kept->fields.items[i].offset, &text, sizeof(text));
-	}
-	return true;
-}
-
-static const void *row_of(const struct kept *kept, uint32_t number)
-{
-	return kept->rows.items + (size_t)number * kept->type.size;
-}
-
-static void kept_done(struct kept *kept)
-{
-	for (uint32_t row = 0; row < kept->count; row++)
-		vec_each(&kept->fields, field) {
-			char *text;
-
-			if (field->store != STORE_STRING)
-				continue;
-			memcpy(&text, (const char *)row_of(kept, row) + field->offset, sizeof(text));
-			free(text);
-		}
-	vec_each(&kept->fields, field)
-		free((char *)field->name);
-	vec_done(&kept->fields);
-	vec_done(&kept->rows);
-}
-
-static struct value cell(const struct kept *kept, uint32_t row, const char *name)
-{
-	for (uint32_t i = 0; i < kept->type.field_count; i++)
-		if (strcmp(kept->fields.items[i].name, name) == 0)
-			return value_get(&kept->fields.items[i], row_of(kept, row));
-	return (struct value){.class = VALUE_UNKNOWN};
-}
-
-static uint64_t number_in(const struct kept *kept, uint32_t row, const char *name)
-{
-	struct value value = cell(kept, row, name);
-
-	return value.class == VALUE_UINT ? value.uint : 0;
-}
-
-static const char *text_in(const struct kept *kept, uint32_t row, const char *name)
-{
-	struct value value = cell(kept, row, name);
-
-	return value.class == VALUE_TEXT ? value.text : "-";
-}
-
-static const struct kept *answer_of(const struct fleet_report *report, const char *name)
+static const struct kept_answer *answer_of(const struct fleet_report *report, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
 		if (strcmp(sections[i].name, name) == 0)
@@ -204,75 +106,36 @@ static const struct kept *answer_of(const struct fleet_report *report, const cha
 
 /* --- questions --- */
 
-static void add_sql(const struct fleet_link *link, const struct fleet_report *report, const char *text, struct buf *sql)
-{
-	while (*text) {
-		size_t len = strcspn(text, "@");
-
-		buf_add(sql, text, len);
-		text += len;
-		if (*text != '@')
-			continue;
-		text++;
-		len = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
-		if (strncmp(text, "time", len) == 0)
-			buf_add_format(sql, "time_ns BETWEEN %" PRIu64 " AND %" PRIu64, report->from_ns, report->to_ns);
-		else
-			buf_add_format(sql, "`%.*s`%s", (int)len, text,
-				       clickhouse_has_final(link->version) ? "" : " FINAL");
-		text += len;
-	}
-}
-
-static int ask(struct fleet_link *link, const struct fleet_report *report, const char *question, struct kept *kept,
-	       struct why *why)
-{
-	_cleanup_buf_ struct buf sql = BUF_INIT(SQL_MAX);
-	struct answer_ops ops = {.type = keep_type, .row = keep_row, .context = kept};
-
-	add_sql(link, report, question, &sql);
-	kept->asked = true;
-	return fleet_query(link, buf_text(&sql), &ops, why);
-}
-
-static bool is_there(const struct kept *tables, const char *name)
-{
-	for (uint32_t i = 0; i < tables->count; i++)
-		if (strcmp(text_in(tables, i, "name"), name) == 0)
-			return true;
-	return false;
-}
-
-static int ask_all(struct fleet_link *link, struct fleet_report *report, const struct kept *tables, struct why *why)
+static int ask_all(struct fleet_link *link, struct fleet_report *report, const struct kept_answer *tables, struct why *why)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(sections); i++) {
 		const struct section *section = &sections[i];
 
-		if (is_there(tables, section->tables[0]) &&
-		    (!section->tables[1] || is_there(tables, section->tables[1])))
-			r = ask(link, report, section->sql, &report->answers[i], why);
+		if (kept_answer_has(tables, "name", section->tables[0]) &&
+		    (!section->tables[1] || kept_answer_has(tables, "name", section->tables[1])))
+			r = kept_answer_ask(link, &report->span, section->sql, &report->answers[i], why);
 	}
 	return r;
 }
 
 /* Hosts that say anything: every host writes a verdict per second. */
-static int count_hosts(struct fleet_link *link, struct fleet_report *report, const struct kept *tables, struct why *why)
+static int count_hosts(struct fleet_link *link, struct fleet_report *report, const struct kept_answer *tables, struct why *why)
 {
-	struct kept kept = {};
-	int r = is_there(tables, "verdict") ? ask(link, report,
-						  "SELECT uniqExact(host) AS hosts, uniqExactIf(host, findings > 0) AS "
-						  "stalled FROM @verdict "
-						  "WHERE @time",
-						  &kept, why)
-					    : 0;
+	struct kept_answer kept = {};
+	int r = 0;
 
+	if (kept_answer_has(tables, "name", "verdict"))
+		r = kept_answer_ask(link, &report->span,
+				    "SELECT uniqExact(host) AS hosts, uniqExactIf(host, findings > 0) AS stalled FROM "
+				    "@verdict WHERE @time",
+				    &kept, why);
 	if (r == 0 && kept.count) {
-		report->hosts = number_in(&kept, 0, "hosts");
-		report->hosts_with_findings = number_in(&kept, 0, "stalled");
+		report->hosts = kept_answer_number(&kept, 0, "hosts");
+		report->hosts_with_findings = kept_answer_number(&kept, 0, "stalled");
 	}
-	kept_done(&kept);
+	kept_answer_done(&kept);
 	return r;
 }
 
@@ -280,10 +143,10 @@ static int count_hosts(struct fleet_link *link, struct fleet_report *report, con
 
 static void conclude(struct fleet_report *report)
 {
-	const struct kept *accused = answer_of(report, "accused"), *alone = answer_of(report, "alone");
+	const struct kept_answer *accused = answer_of(report, "accused"), *alone = answer_of(report, "alone");
 
 	for (uint32_t i = 0; i < accused->count; i++) {
-		uint64_t hosts = number_in(accused, i, "hosts"), talkers = number_in(accused, i, "talkers");
+		uint64_t hosts = kept_answer_number(accused, i, "hosts"), talkers = kept_answer_number(accused, i, "talkers");
 
 		/* One accuser proves nothing, and neither does a few of many. */
 		if (hosts < 2 || hosts * 2 < talkers)
@@ -293,35 +156,31 @@ static void conclude(struct fleet_report *report)
 			 xasprintf("%s: %" PRIu64 " of %" PRIu64
 				   " hosts that talk to it report %s; the fault is at that "
 				   "address or on the path they share",
-				   text_in(accused, i, "address"), hosts, talkers, text_in(accused, i, "names")));
+				   kept_answer_text(accused, i, "address"), hosts, talkers, kept_answer_text(accused, i, "names")));
 	}
 	for (uint32_t i = 0; i < alone->count; i++)
 		vec_push(&report->conclusions,
 			 xasprintf("%s: accuses %" PRIu64
 				   " addresses that no other host accuses; the fault is at this host "
 				   "or its link",
-				   text_in(alone, i, "host"), number_in(alone, i, "addresses")));
+				   kept_answer_text(alone, i, "host"), kept_answer_number(alone, i, "addresses")));
 }
 
 int fleet_report_make(struct fleet_link *link, uint64_t from_ns, uint64_t to_ns, struct fleet_report **ret_report,
 		      struct why *why)
 {
 	_cleanup_(fleet_report_freep) struct fleet_report *report = xzalloc(sizeof(*report));
-	struct kept tables = {};
+	struct kept_answer tables = {};
 	int r;
 
-	report->from_ns = from_ns;
-	report->to_ns = to_ns;
+	report->span = (struct fleet_span){from_ns, to_ns};
 	report->server = xasprintf("%s/%s", link->url.base, link->url.database);
-	r = ask(link, report, "SELECT name FROM system.tables WHERE database = currentDatabase()", &tables, why);
-	if (r == 0 && tables.count == 0)
-		r = why_set(why, -ENOENT, "%s has no tables: ship something first (nest agent --ship, nest ship)",
-			    report->server);
+	r = kept_answer_tables(link, &tables, why);
 	if (r == 0)
 		r = ask_all(link, report, &tables, why);
 	if (r == 0)
 		r = count_hosts(link, report, &tables, why);
-	kept_done(&tables);
+	kept_answer_done(&tables);
 	if (r < 0)
 		return r;
 	conclude(report);
@@ -334,7 +193,7 @@ void fleet_report_free(struct fleet_report *report)
 	if (!report)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
-		kept_done(&report->answers[i]);
+		kept_answer_done(&report->answers[i]);
 	vec_each(&report->conclusions, text)
 		free(*text);
 	vec_done(&report->conclusions);
@@ -357,7 +216,7 @@ static void print_head(const struct fleet_report *report, struct out *out)
 	buf_add_text(text, out_style_on(out, OUT_BOLD));
 	text_add_terminal(text, report->server, strlen(report->server));
 	buf_add_format(text, "%s, the last ", out_style_off(out, OUT_BOLD));
-	format_add_duration(text, (int64_t)(report->to_ns - report->from_ns));
+	format_add_duration(text, (int64_t)(report->span.to_ns - report->span.from_ns));
 	buf_add_format(text, ": %" PRIu64 " hosts, %" PRIu64 " with findings", report->hosts,
 		       report->hosts_with_findings);
 	out_end_line(out);
@@ -373,7 +232,7 @@ void fleet_report_print(const struct fleet_report *report, struct out *out)
 	for (size_t i = 0; i < report->conclusions.count; i++)
 		print_line(out, report->conclusions.items[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
-		const struct kept *kept = &report->answers[i];
+		const struct kept_answer *kept = &report->answers[i];
 		struct list list = {.items = kept->rows.items, .count = kept->count};
 
 		if (kept->count == 0)
@@ -389,7 +248,7 @@ void fleet_report_print(const struct fleet_report *report, struct out *out)
 		print_line(out, "No rows in this time.");
 }
 
-static void add_section(struct buf *text, const struct section *section, const struct kept *kept)
+static void add_section(struct buf *text, const struct section *section, const struct kept_answer *kept)
 {
 	buf_add_format(text, ",\"%s\":", section->name);
 	if (!kept->asked) {
@@ -399,7 +258,7 @@ static void add_section(struct buf *text, const struct section *section, const s
 	buf_add_char(text, '[');
 	for (uint32_t row = 0; row < kept->count; row++) {
 		buf_add_text(text, row ? "," : "");
-		json_add_object(text, &kept->type, row_of(kept, row));
+		json_add_object(text, &kept->type, kept_answer_row(kept, row));
 	}
 	buf_add_char(text, ']');
 }
@@ -411,7 +270,7 @@ void fleet_report_print_json(const struct fleet_report *report, struct out *out)
 	buf_add_format(text,
 		       "{\"schema\":\"" FLEET_REPORT_SCHEMA "\",\"from_ns\":%" PRIu64 ",\"to_ns\":%" PRIu64
 		       ",\"hosts_seen\":%" PRIu64 ",\"hosts_with_findings\":%" PRIu64 ",\"conclusions\":[",
-		       report->from_ns, report->to_ns, report->hosts, report->hosts_with_findings);
+		       report->span.from_ns, report->span.to_ns, report->hosts, report->hosts_with_findings);
 	for (size_t i = 0; i < report->conclusions.count; i++) {
 		buf_add_text(text, i ? ",\"" : "\"");
 		text_add_json(text, report->conclusions.items[i], strlen(report->conclusions.items[i]));

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "diagnose/infer/diagnosis.h"
+#include "diagnose/measure/conn_minute.h"
 #include "event/core/event.h"
 #include "store/about.h"
 
@@ -17,11 +18,13 @@ static const char *const keys[] = {"host", "boot", "stream", "row"};
 /* What a recording holds besides events. */
 static const struct {
 	const struct record_type *types[2];
+	unsigned days;
 } others[] = {
-	{{&moment_type, &finding_type}},
-	{{&verdict_type}},
-	{{&loss_type}},
-	{{&mark_type}},
+	{{&moment_type, &finding_type}, FINDING_DAYS},
+	{{&verdict_type}, FINDING_DAYS},
+	{{&loss_type}, FINDING_DAYS},
+	{{&mark_type}, FINDING_DAYS},
+	{{&conn_minute_type}, EVENT_DAYS},
 };
 
 bool fleet_is_key(const char *column)
@@ -62,7 +65,7 @@ static void set_other(struct fleet_table *table, size_t number)
 	const struct record_type *const *types = others[number].types;
 	struct shape shape = {.count = types[1] ? 2 : 1, .types = {types[0], types[1]}};
 
-	set_table(table, types[shape.count - 1]->name, &shape, FINDING_DAYS);
+	set_table(table, types[shape.count - 1]->name, &shape, others[number].days);
 }
 
 int fleet_table_find(const char *name, struct fleet_table *ret_table)

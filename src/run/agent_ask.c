@@ -2,6 +2,7 @@
 #include "run/agent_ask.h"
 
 #include <limits.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -26,13 +27,27 @@ char *agent_ask_parse(const char *answer, size_t len)
 	return xstrndup(path, (size_t)(end - path));
 }
 
+/* The user of the service (nest-agent.service): nobody can log in as that. */
+static bool is_service(uid_t uid)
+{
+	char room[4096];
+	struct passwd user, *found = NULL;
+
+	return getpwnam_r("nest", &user, room, sizeof(room), &found) == 0 && found && found->pw_uid == uid;
+}
+
+bool agent_ask_trusts(uid_t uid)
+{
+	return uid == 0 || uid == geteuid() || is_service(uid);
+}
+
 /* Nobody else may say which file to read. */
 static bool is_trusted(int fd)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == 0 || peer.uid == geteuid());
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && agent_ask_trusts(peer.uid);
 }
 
 char *agent_ask_file(void)

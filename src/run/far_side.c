@@ -10,6 +10,7 @@
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/far_end.h"
 #include "snapshot/core/slice.h"
+#include "snapshot/netlink/translation.h"
 #include "snapshot/socket/socket.h"
 #include "view/format.h"
 
@@ -66,18 +67,58 @@ const char *far_side_far_host(const struct far_side *far)
 
 /* --- matching --- */
 
-static int collect(struct end_pairs *pairs, enum end_side side, struct recording *recording,
+typedef void see_sample_fn(struct end_pairs *pairs, const struct snapshot *snapshot);
+
+static void add_here(struct end_pairs *pairs, const struct snapshot *snapshot)
+{
+	end_pairs_add(pairs, END_HERE, snapshot);
+}
+
+static void add_there(struct end_pairs *pairs, const struct snapshot *snapshot)
+{
+	end_pairs_add(pairs, END_THERE, snapshot);
+}
+
+static int collect(struct end_pairs *pairs, see_sample_fn *see, struct recording *recording,
 		   const struct time_range *range, struct why *why)
 {
-	static const struct record_type *const types[] = {&socket_type, &tcp_type, NULL};
+	static const struct record_type *const connections[] = {&socket_type, &tcp_type, NULL};
+	static const struct record_type *const translations[] = {&translation_type, NULL};
 	_cleanup_(replay_closep) struct replay *replay = NULL;
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
-	int r = replay_open(recording, range, types, &replay, why);
+	bool translates = see == end_pairs_translate;
+	int r;
 
+	/* Earlier versions did not record it. */
+	if (translates && !recording_has(recording, translation_type.name))
+		return 0;
+	r = replay_open(recording, range, translates ? translations : connections, &replay, why);
 	if (r < 0)
 		return r;
 	while ((r = replay_next(replay, snapshot, why)) > 0)
-		end_pairs_add(pairs, side, snapshot);
+		see(pairs, snapshot);
+	return r;
+}
+
+/* Both hosts may translate, and so may routers between them. */
+static int collect_translations(struct far_side *far, struct recording *own, const struct text_list *routers,
+				struct why *why)
+{
+	struct time_range all = {.to_ns = UINT64_MAX};
+	int r = collect(&far->pairs, end_pairs_translate, own, &all, why);
+
+	if (r == 0)
+		r = collect(&far->pairs, end_pairs_translate, far->recording, &all, why);
+	for (size_t i = 0; i < routers->count && r == 0; i++) {
+		_cleanup_(recording_closep) struct recording *router = NULL;
+		size_t before = far->pairs.names.count;
+
+		r = recording_open(routers->items[i], &router, why);
+		if (r == 0)
+			r = collect(&far->pairs, end_pairs_translate, router, &all, why);
+		if (r == 0 && far->pairs.names.count == before)
+			log_warn("%s: no connection that NAT translates", routers->items[i]);
+	}
 	return r;
 }
 
@@ -104,27 +145,29 @@ static void align(struct far_side *far)
 			 far->pairs.refused);
 }
 
-static int match(struct far_side *far, struct recording *own, const struct time_range *range, struct why *why)
+static int match(struct far_side *far, struct recording *own, const struct far_side_request *request, struct why *why)
 {
 	struct time_range all = {.to_ns = UINT64_MAX};
-	int r = collect(&far->pairs, END_HERE, own, range, why);
+	int r = collect_translations(far, own, request->routers, why);
 
 	if (r == 0)
-		r = collect(&far->pairs, END_THERE, far->recording, &all, why);
+		r = collect(&far->pairs, add_here, own, request->range, why);
+	if (r == 0)
+		r = collect(&far->pairs, add_there, far->recording, &all, why);
 	if (r < 0)
 		return r;
-	if (end_pairs_match(&far->pairs) == 0)
-		return why_set(
-			why, -ENODATA,
-			"%s and %s have no connection in common: the addresses and ports of one must be those of "
-			"the other",
-			recording_path(own), recording_path(far->recording));
-	align(far);
+	if (end_pairs_match(&far->pairs) > 0)
+		align(far);
+	else
+		log_warn("%s and %s have no connection in common: diagnosed from one end. The addresses and ports of one "
+			 "must be those of the other (with NAT between them, also give the recording of the router: --nat "
+			 "FILE)",
+			 recording_path(own), recording_path(far->recording));
 	return 0;
 }
 
-int far_side_open(const char *file, struct recording *own, const struct time_range *range,
-		  const struct knowledge *knowledge, struct far_side **ret_far, struct why *why)
+int far_side_open(const struct far_side_request *request, struct recording *own, struct far_side **ret_far,
+		  struct why *why)
 {
 	struct far_side *far = xzalloc(sizeof(*far));
 	struct time_range all = {.to_ns = UINT64_MAX};
@@ -132,13 +175,13 @@ int far_side_open(const char *file, struct recording *own, const struct time_ran
 
 	far->snapshot = snapshot_new();
 	far->slice = snapshot_slice_new();
-	far->knowledge = knowledge;
+	far->knowledge = request->knowledge;
 	far->pairs = (struct end_pairs)END_PAIRS_INIT;
 	far->view.tracks = MAP_INIT(sizeof(struct end_key), sizeof(struct far_end_track), 1000000);
-	r = recording_open(file, &far->recording, why);
+	r = recording_open(request->file, &far->recording, why);
 	if (r == 0) {
 		name_hosts(far, own);
-		r = match(far, own, range, why);
+		r = match(far, own, request, why);
 	}
 	if (r == 0) {
 		far->view.own_host = far->own_host;
@@ -146,7 +189,7 @@ int far_side_open(const char *file, struct recording *own, const struct time_ran
 		far->view.pairs = &far->pairs;
 		r = replay_open(far->recording, &all, NULL, &far->replay, why);
 	}
-	if (r < 0)
+	if (r < 0 || far->pairs.pairs.count == 0)
 		far_side_close(far);
 	else
 		*ret_far = far;

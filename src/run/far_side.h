@@ -10,9 +10,16 @@
 
 struct far_side;
 
-/* own: of this end, within range. */
-int far_side_open(const char *file, struct recording *own, const struct time_range *range,
-		  const struct knowledge *knowledge, struct far_side **ret_far, struct why *why) _must_check_;
+struct far_side_request {
+	const char *file;                /* recording of the other end */
+	const struct text_list *routers; /* recordings of hosts between the ends that translate addresses (NAT) */
+	const struct time_range *range;  /* of this end */
+	const struct knowledge *knowledge;
+};
+
+/* own: the recording of this end. Without a connection in common ret_far stays as it is, after a warning. */
+int far_side_open(const struct far_side_request *request, struct recording *own, struct far_side **ret_far,
+		  struct why *why) _must_check_;
 void far_side_close(struct far_side *far);
 /* Both ends by name: of the hosts, or of the files where the hosts have one name. */
 const char *far_side_own_host(const struct far_side *far);

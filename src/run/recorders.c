@@ -61,11 +61,6 @@ int recorders_each(int (*found)(uint64_t pid, void *context), void *context)
 	return min_of(r, 0);
 }
 
-static bool is_trusted(uid_t uid)
-{
-	return uid == 0 || uid == geteuid();
-}
-
 /* The recording whose log the descriptor is; NULL: it is another file, or not to be trusted. */
 static char *file_behind(const char *link)
 {
@@ -82,7 +77,7 @@ static char *file_behind(const char *link)
 	    open_file.st_dev != log_file.st_dev || open_file.st_ino != log_file.st_ino)
 		return NULL;
 	*end = '\0';
-	if (stat(target, &file) < 0 || !S_ISREG(file.st_mode) || !is_trusted(file.st_uid) ||
+	if (stat(target, &file) < 0 || !S_ISREG(file.st_mode) || !agent_ask_trusts(file.st_uid) ||
 	    file.st_mode & (S_IWGRP | S_IWOTH))
 		return NULL;
 	return xstrdup(target);
@@ -115,7 +110,7 @@ char *recorders_file(uint64_t pid)
 	DIR *fds;
 
 	snprintf(path, sizeof(path), "/proc/%llu/fd", (unsigned long long)pid);
-	if (stat(path, &process) < 0 || !is_trusted(process.st_uid))
+	if (stat(path, &process) < 0 || !agent_ask_trusts(process.st_uid))
 		return NULL;
 	fds = opendir(path);
 	while (fds && !file && (entry = readdir(fds))) {

@@ -11,6 +11,7 @@
 #include "event/core/available.h"
 #include "run/command_confine.h"
 #include "snapshot/core/slice.h"
+#include "snapshot/netlink/translation.h"
 #include "tool/core/cgroups.h"
 
 #define SAMPLES            5  /* per window */
@@ -441,12 +442,15 @@ static uint64_t count_windows(struct run_diagnosis *diagnosis)
 static int begin(struct run_sink *sink, struct run *run)
 {
 	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
-	const char *other = diagnosis->options->input.other;
+	struct far_side_request far = {.file = diagnosis->options->input.other,
+				       .routers = &diagnosis->options->routers,
+				       .range = &run->range,
+				       .knowledge = diagnosis->knowledge};
 	uint64_t samples, windows;
 	int r;
 
-	if (run->recording && other) {
-		r = far_side_open(other, run->recording, &run->range, diagnosis->knowledge, &diagnosis->far, &run->why);
+	if (run->recording && far.file) {
+		r = far_side_open(&far, run->recording, &diagnosis->far, &run->why);
 		if (r < 0)
 			return r;
 	}
@@ -556,6 +560,9 @@ static void set_pace(struct run_diagnosis *diagnosis)
 					 (uint64_t)DIAGNOSIS_WINDOWS);
 }
 
+/* What a recording holds for a later comparison with that of the other end. */
+static const struct record_type *const recorded_types[] = {&translation_type, NULL};
+
 void run_diagnosis_init(struct run_diagnosis *diagnosis, struct run *run)
 {
 	const struct diagnosis_options *options = diagnosis->options;
@@ -576,7 +583,7 @@ void run_diagnosis_init(struct run_diagnosis *diagnosis, struct run *run)
 	run_snapshots_init(&diagnosis->snapshots, run, netns);
 	diagnosis->snapshots.dev = options->selection.dev;
 	diagnosis->slice = snapshot_slice_new();
-	diagnosis->needs = window_needs();
+	diagnosis->needs = window_needs(run->options.save ? recorded_types : NULL);
 	diagnosis->snapshots.request.types = options->input.file ? NULL : diagnosis->needs;
 	diagnosis->snapshots.request.repeated = true;
 	diagnosis->snapshots.request.thrifty = true;

@@ -22,6 +22,7 @@ struct diagnosis_options {
 	const char *engine;
 	bool passive;
 	struct input_options input; /* a recording instead of the live host */
+	struct text_list routers;   /* recordings of hosts between two ends that translate addresses (NAT) */
 	const char *past;           /* a recording of the last minutes; NULL: a running recorder's; "none" */
 	const char *save;           /* keep what was seen in this one */
 };

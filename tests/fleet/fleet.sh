@@ -15,8 +15,8 @@ fleet_end() {
 	local name
 	for name in "${!pids[@]}"; do
 		kill -KILL "${pids[$name]}" 2>/dev/null
+		wait "${pids[$name]}" 2>/dev/null
 	done
-	wait 2>/dev/null
 	rm -rf "$work"
 }
 # In a test, what the test library undoes follows.

@@ -44,7 +44,7 @@ for port in 9090 8428; do
 	is "$(ask "$port" 'up{job="nest"}')" 1 "port $port: the scrape succeeds"
 	is "$(ask "$port" 'count({__name__=~"nest_.*"}) <= bool 500')" 1 "port $port: at most 500 series"
 	is "$(ask "$port" 'nest_build')" 1 "port $port: nest_build is there"
-	is "$(ask "$port" 'sum(nest_tcp_sockets) >= bool 1')" 1 "port $port: sockets by state"
+	is "$(ask "$port" 'sum(nest_tcp_sockets) >= bool 1')" 1 "port $port: all TCP sockets are counted"
 done
 in_ns "$host" curl -s "http://127.0.0.1:9090/api/v1/targets" >"$room/targets"
 is "$(from_json 'j["data"]["activeTargets"][0]["lastError"]' <"$room/targets")" '' 'no error of the target'

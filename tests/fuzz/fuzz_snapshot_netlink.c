@@ -10,6 +10,7 @@
 #include "snapshot/netlink/net_change.h"
 #include "snapshot/netlink/qdisc.h"
 #include "snapshot/netlink/route.h"
+#include "snapshot/netlink/translation.h"
 #include "snapshot/netlink/tunnel.h"
 #include "snapshot/socket/other.h"
 #include "snapshot/socket/sock_watch.h"
@@ -41,6 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct snapshot *snapshot;
 	static struct net_changes changes;
+	static struct translation_filter all;
 	struct destination_record destination = {};
 	struct socket_parse sockets;
 	_cleanup_free_ void *aligned = NULL;
@@ -77,6 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{other_parse_vsock, NULL},
 		{other_parse_inet, (void *)(data[0] & 0x80 ? &mptcp_socket_type : &raw_socket_type)},
 		{net_change_parse_message, &changes},
+		{translation_parse_message, &all},
 	};
 	size_t which = (data[0] & 0x7f) % ARRAY_SIZE(parsers);
 

@@ -42,6 +42,7 @@ import socket, time
 s = socket.create_server(("127.0.0.1", 5077), backlog=9)
 c = socket.create_connection(s.getsockname())
 a, _ = s.accept()
+idle = [(socket.create_connection(s.getsockname()), s.accept()[0]) for _ in range(50)]
 c.settimeout(60)
 try:
     while True: c.sendall(b"x" * 65536)
@@ -92,6 +93,12 @@ is "$(tail -n 1 "$room/metrics")" '# EOF' 'OpenMetrics ends with # EOF'
 sent=$(series nest_tcp_segments_sent_total "$room/metrics")
 compare "$sent" -ge "$before" 'segments sent: not less than nstat before'
 compare "$sent" -le "$after" 'and not more than nstat after'
+# Idle connections are not followed, but counted.
+is "$(series nest_tcp_established "$room/metrics")" "$(in_ns "$host" ss -tanH state established state close-wait | wc -l)" \
+	'established connections: as many as ss lists'
+is "$(series nest_tcp_sockets "$room/metrics")" \
+	"$(in_ns "$host" ss -tanH state listening state connected exclude time-wait exclude syn-recv | wc -l)" \
+	'TCP sockets as well'
 is "$(series 'nest_listener_queue_limit{port="5077"}' "$room/metrics")" 9 'the backlog of the listener'
 is "$(series 'nest_findings_total{cause="app-not-reading",layer="application"}' "$room/metrics")" 1 \
 	'findings by cause and layer'

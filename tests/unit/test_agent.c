@@ -5,6 +5,7 @@
 #include "agent/metric.h"
 #include "base/option_file.h"
 #include "snapshot/proc/counter.h"
+#include "snapshot/proc/memory.h"
 #include "snapshot/socket/socket.h"
 #include "store/recording.h"
 
@@ -197,11 +198,23 @@ TEST(metrics_are_made_of_rows)
 	add_counter(snapshot, "TcpRetransSegs", 5);
 	add_counter(snapshot, "TcpRetransSegs", 6);
 	add_counter(snapshot, "TcpOutSegs", 100);
+	add_counter(snapshot, "TcpCurrEstab", 3);
+	add_counter(snapshot, "TcpCurrEstab", 4);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct memory_record *memory = snapshot_table_add(snapshot_table(snapshot, &memory_type));
+
+		memory->tcp_inuse = 10 + i;
+		memory->tcp_time_wait = i;
+		memory->tcp_orphan = 5; /* of the host, in each of them */
+	}
 	metric_write_all(&out, snapshot);
 	CHECK_HAS_TEXT(buf_text(&text),
 		       "\nnest_listener_queue{port=\"80\"} 7\nnest_listener_queue{port=\"other\"} 2\n");
 	CHECK_HAS_TEXT(buf_text(&text), "\nnest_tcp_segments_retransmitted_total 11\n");
-	CHECK_HAS_TEXT(buf_text(&text), "\nnest_tcp_sockets{state=\"LISTEN\"} 4\n");
+	CHECK_HAS_TEXT(buf_text(&text), "\nnest_tcp_sockets 21\n");
+	CHECK_HAS_TEXT(buf_text(&text), "\nnest_tcp_established 7\n");
+	CHECK_HAS_TEXT(buf_text(&text), "\nnest_tcp_time_wait 1\n");
+	CHECK_HAS_TEXT(buf_text(&text), "\nnest_tcp_orphans 5\n");
 	CHECK(!strstr(buf_text(&text), "40001"));
 	/* No row, no series, but for those that say so. */
 	CHECK(!strstr(buf_text(&text), "nest_conntrack_entries"));

@@ -2,7 +2,10 @@
 /* Both ends of a connection: loss as a difference, and clocks from the exchange, on samples made by hand. */
 #include "unit.h"
 
+#include "diagnose/measure/conn_minute.h"
+#include "diagnose/measure/end_delay.h"
 #include "diagnose/measure/end_track.h"
+#include "snapshot/netlink/translation.h"
 #include "snapshot/socket/socket.h"
 
 #define MS         1000000
@@ -204,4 +207,228 @@ TEST(a_port_that_was_used_again_is_not_compared)
 	CHECK(!end_pairs_align(&pairs).has_low);
 	end_pairs_done(&pairs);
 	snapshot_free(snapshot);
+}
+
+/* --- NAT --- */
+
+static struct end_key key_of(const char *laddr, uint16_t lport, const char *raddr, uint16_t rport)
+{
+	struct addr here, there;
+
+	REQUIRE(addr_parse(laddr, &here) == 0 && addr_parse(raddr, &there) == 0);
+	return end_key_make(&here, lport, &there, rport);
+}
+
+static void translate(struct end_pairs *pairs, const struct end_key *client, const struct end_key *server_sees)
+{
+	struct snapshot *snapshot = snapshot_new();
+	struct translation_record *t = snapshot_table_add(snapshot_table(snapshot, &translation_type));
+
+	*t = (struct translation_record){.laddr = client->laddr,
+					 .lport = client->lport,
+					 .raddr = client->raddr,
+					 .rport = client->rport,
+					 .nat_laddr = server_sees->laddr,
+					 .nat_lport = server_sees->lport,
+					 .nat_raddr = server_sees->raddr,
+					 .nat_rport = server_sees->rport};
+	end_pairs_translate(pairs, snapshot);
+	snapshot_free(snapshot);
+}
+
+/* What END_HERE has, made by a sample of it. */
+static void have(struct end_pairs *pairs, const struct end_key *key)
+{
+	struct snapshot *snapshot = snapshot_new();
+	struct tcp_record values = blank_tcp();
+	struct socket_record *s;
+
+	show(snapshot, END_HERE, START_NS, &values);
+	s = snapshot_first(snapshot, &socket_type);
+	s->laddr = key->laddr;
+	s->raddr = key->raddr;
+	s->lport = key->lport;
+	s->rport = key->rport;
+	end_pairs_add(pairs, END_HERE, snapshot);
+	snapshot_free(snapshot);
+}
+
+static bool is_named(const struct end_pairs *pairs, const struct end_key *there, const struct end_key *here)
+{
+	struct end_key name = end_pairs_name(pairs, &there->laddr, there->lport, &there->raddr, there->rport);
+
+	return memcmp(&name, here, sizeof(name)) == 0;
+}
+
+TEST(two_nats_in_a_row_are_followed_from_either_end)
+{
+	struct end_key client = key_of("10.0.0.1", 40000, "192.0.2.1", 80);
+	struct end_key between = key_of("198.51.100.7", 61000, "192.0.2.1", 80);
+	struct end_key inside = key_of("198.51.100.7", 61000, "10.9.0.1", 8080);
+	struct end_key server = key_of("10.9.0.1", 8080, "198.51.100.7", 61000);
+	struct end_pairs from_client = END_PAIRS_INIT, from_server = END_PAIRS_INIT;
+
+	have(&from_client, &client);
+	CHECK(!is_named(&from_client, &server, &client));
+	translate(&from_client, &client, &between);
+	translate(&from_client, &between, &inside);
+	CHECK(is_named(&from_client, &server, &client));
+	have(&from_server, &server);
+	translate(&from_server, &client, &between);
+	translate(&from_server, &between, &inside);
+	CHECK(is_named(&from_server, &client, &server));
+	end_pairs_done(&from_client);
+	end_pairs_done(&from_server);
+}
+
+TEST(a_translation_that_changed_matches_nothing)
+{
+	struct end_key one = key_of("10.0.0.1", 40000, "192.0.2.1", 80), two = key_of("10.0.0.2", 40000, "192.0.2.1", 80);
+	struct end_key outside = key_of("198.51.100.7", 61000, "192.0.2.1", 80);
+	struct end_key server = key_of("192.0.2.1", 80, "198.51.100.7", 61000);
+	struct end_pairs pairs = END_PAIRS_INIT;
+
+	have(&pairs, &one);
+	translate(&pairs, &one, &outside);
+	CHECK(is_named(&pairs, &server, &one));
+	translate(&pairs, &two, &outside);
+	CHECK(!is_named(&pairs, &server, &one));
+	end_pairs_done(&pairs);
+}
+
+TEST(translations_in_a_circle_end)
+{
+	struct end_key a = key_of("10.0.0.1", 1, "10.0.0.2", 2), b = key_of("10.0.0.3", 3, "10.0.0.4", 4);
+	struct end_key there = key_of("10.0.0.2", 2, "10.0.0.1", 1);
+	struct end_pairs pairs = END_PAIRS_INIT;
+
+	translate(&pairs, &a, &b);
+	translate(&pairs, &b, &a);
+	CHECK(is_named(&pairs, &there, &a));
+	end_pairs_done(&pairs);
+}
+
+/* --- one-way delay --- */
+
+/* A message each 300 ms for ten seconds; from the fifth on the way there takes 80 ms longer. */
+static void send_messages(struct end_pairs *pairs)
+{
+	struct snapshot *snapshot = snapshot_new();
+
+	for (uint64_t ns = 0; ns < UINT64_C(10000000000); ns += 200 * MS) {
+		uint64_t sent = ns / (300 * MS) + 1;
+		struct tcp_record here = blank_tcp();
+
+		here.data_segs_out = (uint32_t)sent;
+		here.bytes_sent = sent * SEGMENT;
+		here.last_sent_ns = ns % (300 * MS);
+		show(snapshot, END_HERE, START_NS + ns, &here);
+		end_pairs_add(pairs, END_HERE, snapshot);
+	}
+	for (uint64_t ns = 70 * MS; ns < UINT64_C(10000000000); ns += 200 * MS) {
+		uint64_t delay_ns = ns > UINT64_C(5000000000) ? ONE_WAY_NS + 80 * MS : ONE_WAY_NS;
+		uint64_t arrived = (ns - min_of(delay_ns, ns)) / (300 * MS) + 1;
+		struct tcp_record there = blank_tcp();
+
+		there.data_segs_in = (uint32_t)arrived;
+		there.bytes_received = arrived * SEGMENT;
+		there.last_received_ns = (ns - delay_ns) % (300 * MS);
+		show(snapshot, END_THERE, (uint64_t)((int64_t)(START_NS + ns) + CLOCK_NS), &there);
+		end_pairs_add(pairs, END_THERE, snapshot);
+	}
+	snapshot_free(snapshot);
+}
+
+static bool delay_between(const struct end_pairs *pairs, uint64_t from_s, uint64_t to_s, struct end_delay *ret_delay)
+{
+	return end_pair_delay(the_pair(pairs), END_HERE, END_DELAY_DATA, START_NS + CLOCK_NS + from_s * 1000 * MS,
+			      START_NS + CLOCK_NS + to_s * 1000 * MS, ret_delay);
+}
+
+TEST(one_way_delay_changes_without_clocks)
+{
+	struct end_pairs pairs = END_PAIRS_INIT;
+	struct end_delay_base base = {};
+	struct end_delay_change change;
+	struct end_delay delay;
+
+	send_messages(&pairs);
+	REQUIRE(end_pairs_match(&pairs) == 1);
+	REQUIRE(delay_between(&pairs, 1, 4, &delay));
+	CHECK(!end_delay_base_note(&base, END_DELAY_DATA, &delay, START_NS, &change));
+	REQUIRE(delay_between(&pairs, 6, 9, &delay));
+	REQUIRE(end_delay_base_note(&base, END_DELAY_DATA, &delay, START_NS + 5000 * (uint64_t)MS, &change));
+	CHECK_EQ_INT(change.change_ns, 80 * MS);
+	/* A tick at either end, before and after. */
+	CHECK_EQ_UINT(change.error_ns, 20 * MS);
+	/* Back again: no change against the lowest. */
+	REQUIRE(delay_between(&pairs, 1, 4, &delay));
+	REQUIRE(end_delay_base_note(&base, END_DELAY_DATA, &delay, START_NS + 6000 * (uint64_t)MS, &change));
+	CHECK_EQ_INT(change.change_ns, 0);
+	/* Nothing came back, and nothing arrived after the end. */
+	CHECK(!end_pair_delay(the_pair(&pairs), END_THERE, END_DELAY_DATA, START_NS, START_NS + 9000 * (uint64_t)MS, &delay));
+	CHECK(!delay_between(&pairs, 20, 30, &delay));
+	end_pairs_done(&pairs);
+}
+
+/* A stream without a pause: positions lie between samples, and the bound is as wide as those are apart. */
+TEST(one_way_delay_of_a_stream_has_a_wider_bound)
+{
+	struct end_pairs pairs = END_PAIRS_INIT;
+	struct end_delay delay;
+
+	send_stream(&pairs, 0);
+	REQUIRE(end_pairs_match(&pairs) == 1);
+	REQUIRE(delay_between(&pairs, 2, 8, &delay));
+	CHECK(delay.low <= CLOCK_NS + ONE_WAY_NS && CLOCK_NS + ONE_WAY_NS <= delay.high);
+	CHECK(delay.high - delay.low <= 410.0 * MS);
+	/* The mean of the ACKs of it is bounded as well. */
+	REQUIRE(end_pair_delay(the_pair(&pairs), END_THERE, END_DELAY_ACK, START_NS + 2000 * (uint64_t)MS,
+			       START_NS + 8000 * (uint64_t)MS, &delay));
+	CHECK(delay.low <= ONE_WAY_NS - CLOCK_NS && ONE_WAY_NS - CLOCK_NS <= delay.high);
+	end_pairs_done(&pairs);
+}
+
+/* --- rows of the fleet --- */
+
+TEST(a_row_per_minute_stands_for_the_sample)
+{
+	struct snapshot *snapshot = snapshot_new(), *again = snapshot_new();
+	struct tcp_record values = blank_tcp();
+	struct conn_minute_record minute;
+	const struct socket_record *s;
+	const struct tcp_record *t;
+
+	values.bytes_sent = 5000;
+	values.bytes_retrans = 1000;
+	values.bytes_acked = 3001;
+	values.bytes_received = 700;
+	values.data_segs_out = 5;
+	values.data_segs_in = 7;
+	values.total_retrans = 1;
+	values.last_sent_ns = 20 * MS;
+	show(snapshot, END_HERE, START_NS, &values);
+	REQUIRE(conn_minute_fill(snapshot, snapshot_first(snapshot, &socket_type), &minute));
+	CHECK_EQ_UINT(minute.tx_bytes, 4000);
+	CHECK_EQ_UINT(minute.acked_bytes, 3000);
+	CHECK_EQ_UINT(minute.sent_time_ns, START_NS - 20 * MS);
+	CHECK_EQ_UINT(minute.received_time_ns, 0);
+	conn_minute_show(&minute, again);
+	s = snapshot_first(again, &socket_type);
+	t = socket_tcp(again, s);
+	REQUIRE(t != NULL);
+	CHECK_EQ_UINT(s->lport, 40000);
+	CHECK_EQ_UINT(t->bytes_sent, 5000);
+	CHECK_EQ_UINT(t->bytes_acked, 3001);
+	CHECK_EQ_UINT(t->bytes_received, 700);
+	CHECK_EQ_UINT(t->data_segs_out, 5);
+	CHECK_EQ_UINT(t->data_segs_in, 7);
+	CHECK_EQ_UINT(t->last_sent_ns, 20 * MS);
+	CHECK_EQ_UINT(t->last_received_ns, UINT64_MAX);
+	/* A kernel that does not count bytes gives no row. */
+	values.bytes_sent = UINT64_MAX;
+	show(snapshot, END_HERE, START_NS, &values);
+	CHECK(!conn_minute_fill(snapshot, snapshot_first(snapshot, &socket_type), &minute));
+	snapshot_free(snapshot);
+	snapshot_free(again);
 }

@@ -5,12 +5,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "event/core/event.h"
 #include "fleet/answer.h"
 #include "fleet/clickhouse.h"
+#include "fleet/fleet_conn.h"
 #include "fleet/fleet_url.h"
 #include "fleet/spool.h"
 #include "sample.h"
@@ -589,4 +591,23 @@ TEST(a_wrong_answer_is_refused)
 		unit_note("%s", wrong[i]);
 		CHECK_ERR(read_answer(wrong[i], 3, &seen), -EBADMSG);
 	}
+}
+
+/* What a host says about itself stands; what it infers about the path or the peer is checked at the other end. */
+TEST(a_connection_is_judged_from_both_ends)
+{
+	struct fleet_conn_finding own = {"a", "app-not-reading", "application", "app:1", 0.9};
+	struct fleet_conn_finding peer = {"a", "peer-slow", "peer", "peer:10.0.0.2:80", 0.8};
+	struct fleet_conn_finding loss = {"a", "path-loss", "path", "path:10.0.0.2", 0.6};
+	struct fleet_conn_finding delay = {"a", "path-latency", "path", "path:10.0.0.2", 0.7};
+
+	CHECK_NEAR(fleet_conn_judge(&own, true, 0.5), 0.9, 1e-9);
+	CHECK_NEAR(fleet_conn_judge(&peer, false, NAN), 0.8, 1e-9);
+	CHECK_NEAR(fleet_conn_judge(&peer, true, NAN), 0.08, 1e-9);
+	CHECK_NEAR(fleet_conn_judge(&peer, false, 0.05), 0.4, 1e-9);
+	CHECK_NEAR(fleet_conn_judge(&loss, false, 0.02), 0.95, 1e-9);
+	CHECK_NEAR(fleet_conn_judge(&loss, false, 0.01), 0.6, 1e-9);
+	CHECK_NEAR(fleet_conn_judge(&loss, false, 0), 0.06, 1e-9);
+	CHECK_NEAR(fleet_conn_judge(&loss, false, NAN), 0.6, 1e-9);
+	CHECK_NEAR(fleet_conn_judge(&delay, false, 0), 0.7, 1e-9);
 }

@@ -8,9 +8,11 @@
 #include <linux/inet_diag.h>
 #include <linux/neighbour.h>
 #include <linux/netfilter.h>
+#include <linux/netfilter/nf_conntrack_common.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nf_tables_compat.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_conntrack.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
@@ -22,6 +24,7 @@
 #include "snapshot/netlink/neighbour.h"
 #include "snapshot/netlink/qdisc.h"
 #include "snapshot/netlink/route.h"
+#include "snapshot/netlink/translation.h"
 #include "snapshot/netlink/tunnel.h"
 #include "snapshot/socket/sock_ask.h"
 #include "snapshot/socket/socket.h"
@@ -778,4 +781,63 @@ TEST(comments_among_other_data_of_a_rule)
 		rule = snapshot_first(snapshot, &firewall_rule_type);
 		CHECK_EQ_TEXT(rule->comment ?: "none", cases[i].comment ?: "none");
 	}
+}
+
+static void put_tuple(struct message *m, uint16_t type, const char *src, uint16_t sport, const char *dst, uint16_t dport)
+{
+	struct nlattr *tuple = mnl_attr_nest_start(m->header, type), *part;
+	struct in_addr address;
+
+	part = mnl_attr_nest_start(m->header, CTA_TUPLE_IP);
+	REQUIRE(inet_pton(AF_INET, src, &address) == 1);
+	mnl_attr_put_u32(m->header, CTA_IP_V4_SRC, address.s_addr);
+	REQUIRE(inet_pton(AF_INET, dst, &address) == 1);
+	mnl_attr_put_u32(m->header, CTA_IP_V4_DST, address.s_addr);
+	mnl_attr_nest_end(m->header, part);
+	part = mnl_attr_nest_start(m->header, CTA_TUPLE_PROTO);
+	mnl_attr_put_u8(m->header, CTA_PROTO_NUM, IPPROTO_TCP);
+	mnl_attr_put_u16(m->header, CTA_PROTO_SRC_PORT, htons(sport));
+	mnl_attr_put_u16(m->header, CTA_PROTO_DST_PORT, htons(dport));
+	mnl_attr_nest_end(m->header, part);
+	mnl_attr_nest_end(m->header, tuple);
+}
+
+TEST(a_connection_that_nat_translates)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct translation_filter both = {IPS_SRC_NAT, IPS_SRC_NAT}, destination = {IPS_DST_NAT, IPS_NAT_MASK};
+	const struct translation_record *t;
+	char text[ADDR_TEXT_MAX];
+	struct message m;
+
+	begin(&m, NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_NEW, sizeof(struct nfgenmsg));
+	put_tuple(&m, CTA_TUPLE_ORIG, "10.0.0.1", 40000, "192.0.2.1", 80);
+	put_tuple(&m, CTA_TUPLE_REPLY, "10.1.0.1", 8080, "10.1.0.9", 61000);
+	mnl_attr_put_u32(m.header, CTA_STATUS, htonl(IPS_CONFIRMED | IPS_SRC_NAT | IPS_DST_NAT));
+	CHECK_EQ_UINT(nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, translation_parse_message, &both), 1);
+	/* It is in one of the two dumps only, even where the kernel does not filter. */
+	CHECK_EQ_UINT(nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, translation_parse_message, &destination), 1);
+	REQUIRE(snapshot_table(snapshot, &translation_type)->count == 1);
+	t = snapshot_first(snapshot, &translation_type);
+	addr_format(&t->nat_laddr, text);
+	CHECK_EQ_TEXT(text, "10.1.0.9");
+	addr_format(&t->nat_raddr, text);
+	CHECK_EQ_TEXT(text, "10.1.0.1");
+	CHECK_EQ_UINT(t->lport, 40000);
+	CHECK_EQ_UINT(t->rport, 80);
+	CHECK_EQ_UINT(t->nat_lport, 61000);
+	CHECK_EQ_UINT(t->nat_rport, 8080);
+}
+
+TEST(a_connection_without_a_port_is_no_translation)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct translation_filter filter = {IPS_SRC_NAT, IPS_SRC_NAT};
+	struct message m;
+
+	begin(&m, NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_NEW, sizeof(struct nfgenmsg));
+	put_tuple(&m, CTA_TUPLE_ORIG, "10.0.0.1", 40000, "192.0.2.1", 80);
+	mnl_attr_put_u32(m.header, CTA_STATUS, htonl(IPS_SRC_NAT));
+	(void)nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, translation_parse_message, &filter);
+	CHECK_EQ_UINT(snapshot_table(snapshot, &translation_type)->count, 0);
 }

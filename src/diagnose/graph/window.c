@@ -55,21 +55,31 @@ void window_free(struct window *window)
 	free(window);
 }
 
-const struct record_type **window_needs(void)
+struct type_list {
+	VEC(const struct record_type *) items;
+};
+
+static void add_types(struct type_list *list, const struct record_type *const *type)
 {
-	VEC(const struct record_type *) types = {};
+	for (; type && *type; type++) {
+		bool known = false;
+
+		vec_each(&list->items, other)
+			known = known || *other == *type;
+		if (!known)
+			vec_push(&list->items, *type);
+	}
+}
+
+const struct record_type **window_needs(const struct record_type *const *more)
+{
+	struct type_list list = {};
 
 	registry_each(measurer, measurer)
-		for (const struct record_type *const *type = (*measurer)->needs; type && *type; type++) {
-			bool known = false;
-
-			vec_each(&types, other)
-				known = known || *other == *type;
-			if (!known)
-				vec_push(&types, *type);
-		}
-	vec_push(&types, NULL);
-	return types.items;
+		add_types(&list, (*measurer)->needs);
+	add_types(&list, more);
+	vec_push(&list.items, NULL);
+	return list.items.items;
 }
 
 void window_add(struct window *window, const struct snapshot *snapshot)

@@ -81,8 +81,8 @@ static inline void window_freep(struct window **window)
 	window_free(*window);
 }
 
-/* All record types that some measurer needs; NULL at the end, to be freed. */
-const struct record_type **window_needs(void);
+/* All record types that some measurer needs, and more (may be NULL); NULL at the end of each, to be freed. */
+const struct record_type **window_needs(const struct record_type *const *more);
 void window_add(struct window *window, const struct snapshot *snapshot);
 /* Closes the window; the next one begins with the last snapshot's counters as its base. */
 struct graph *window_finish(struct window *window);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "diagnose/measure/end_track.h"
 
+#include "snapshot/netlink/translation.h"
 #include "snapshot/socket/socket.h"
 
 /* Samples of all connections that are kept: some 100 MB. */
 #define SAMPLES_MAX 1000000
-/*
- * The kernel keeps the moments of the last segments in ticks, of 10 ms where they are longest. Reading all sockets of a
- * sample takes about as long.
- */
-#define TICK_NS 10000000
+/* Hosts one behind the other that translate the same connection. */
+#define NAT_MAX 4
 
 /* --- collecting --- */
 
@@ -79,10 +77,53 @@ static void push(struct end_pairs *pairs, struct end_history *history, const str
 	vec_push(&history->samples, *sample);
 }
 
+static void add_name(struct end_pairs *pairs, const struct end_key *from, const struct end_key *to)
+{
+	bool is_new;
+	struct end_name *name = map_put(&pairs->names, from, &is_new);
+
+	if (!name)
+		return;
+	name->reused = !is_new && (name->reused || memcmp(&name->key, to, sizeof(*to)) != 0);
+	name->key = *to;
+}
+
+/* END_HERE may be the client or the server of it. */
+void end_pairs_translate(struct end_pairs *pairs, const struct snapshot *snapshot)
+{
+	snapshot_each(snapshot, translation_type, const struct translation_record, t) {
+		struct end_key client = end_key_make(&t->laddr, t->lport, &t->raddr, t->rport);
+		struct end_key server = end_key_make(&t->nat_raddr, t->nat_rport, &t->nat_laddr, t->nat_lport);
+		struct end_key to_client = end_key_make(&t->nat_laddr, t->nat_lport, &t->nat_raddr, t->nat_rport);
+		struct end_key to_server = end_key_make(&t->raddr, t->rport, &t->laddr, t->lport);
+
+		add_name(pairs, &to_client, &client);
+		add_name(pairs, &to_server, &server);
+	}
+}
+
+struct end_key end_pairs_name(const struct end_pairs *pairs, const struct addr *laddr, uint16_t lport,
+			      const struct addr *raddr, uint16_t rport)
+{
+	struct end_key direct = end_key_make(raddr, rport, laddr, lport), key = direct;
+
+	for (unsigned i = 0; i <= NAT_MAX; i++) {
+		const struct end_name *name;
+
+		if (map_get(&pairs->pairs, &key))
+			return key;
+		name = map_get(&pairs->names, &key);
+		if (!name || name->reused)
+			break;
+		key = name->key;
+	}
+	return direct;
+}
+
 static struct end_pair *pair_of(struct end_pairs *pairs, enum end_side side, const struct socket_record *s)
 {
 	struct end_key key = side == END_HERE ? end_key_make(&s->laddr, s->lport, &s->raddr, s->rport)
-					      : end_key_make(&s->raddr, s->rport, &s->laddr, s->lport);
+					      : end_pairs_name(pairs, &s->laddr, s->lport, &s->raddr, s->rport);
 	struct end_pair **slot = side == END_HERE ? map_put(&pairs->pairs, &key, NULL) : map_get(&pairs->pairs, &key);
 
 	if (slot && !*slot)
@@ -157,6 +198,7 @@ void end_pairs_done(struct end_pairs *pairs)
 	while (map_next(&pairs->pairs, &at, &key, &value))
 		pair_free(*(struct end_pair **)value);
 	map_done(&pairs->pairs);
+	map_done(&pairs->names);
 }
 
 /* --- clocks --- */
@@ -188,12 +230,12 @@ static void align_stream(const struct end_history *from, const struct end_histor
 		while (ahead < to->samples.count && to->samples.items[ahead].received <= s->sent)
 			ahead++;
 		if (ahead < to->samples.count)
-			bound_from_above(bound, (int64_t)(to->samples.items[ahead].time_ns - s->time_ns) + TICK_NS);
+			bound_from_above(bound, (int64_t)(to->samples.items[ahead].time_ns - s->time_ns) + END_TICK_NS);
 		while (behind < to->samples.count && to->samples.items[behind].received < s->acked)
 			behind++;
 		if (behind > 0)
 			bound_from_below(bound,
-					 (int64_t)(to->samples.items[behind - 1].time_ns - s->time_ns) - TICK_NS);
+					 (int64_t)(to->samples.items[behind - 1].time_ns - s->time_ns) - END_TICK_NS);
 	}
 }
 
@@ -215,8 +257,8 @@ static void align_moments(const struct end_history *from, const struct end_histo
 		r = j < to->samples.count ? &to->samples.items[j] : NULL;
 		if (!r || r->received != s->sent || !r->last_received_ns || !s->last_sent_ns || !s->last_ack_ns)
 			continue;
-		bound_from_above(bound, (int64_t)(r->last_received_ns - s->last_sent_ns) + TICK_NS);
-		bound_from_below(bound, (int64_t)(r->last_received_ns - s->last_ack_ns) - TICK_NS);
+		bound_from_above(bound, (int64_t)(r->last_received_ns - s->last_sent_ns) + END_TICK_NS);
+		bound_from_below(bound, (int64_t)(r->last_received_ns - s->last_ack_ns) - END_TICK_NS);
 	}
 }
 

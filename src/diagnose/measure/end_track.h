@@ -12,6 +12,12 @@
 #include "base/vec.h"
 #include "snapshot/core/snapshot.h"
 
+/*
+ * The kernel keeps the moments of the last segments in ticks, of 10 ms where they are longest. Reading all sockets of a
+ * sample takes about as long.
+ */
+#define END_TICK_NS 10000000
+
 enum end_side { END_HERE, END_THERE };
 
 /* One end at one sample; UINT64_MAX: unknown. */
@@ -38,6 +44,12 @@ struct end_key {
 	uint16_t lport, rport;
 };
 
+/* A connection on the other side of a NAT, one step nearer to END_HERE. */
+struct end_name {
+	struct end_key key;
+	bool reused; /* stood for several connections in the course of the recordings */
+};
+
 struct end_pair {
 	struct end_history sides[2];
 	bool reused; /* another connection had the same addresses and ports: positions do not compare */
@@ -45,6 +57,7 @@ struct end_pair {
 
 struct end_pairs {
 	struct map pairs; /* struct end_key -> struct end_pair * */
+	struct map names; /* struct end_key -> struct end_name: what NAT makes of END_THERE's connections */
 	uint64_t samples; /* kept, of all */
 	uint64_t refused; /* beyond the limit */
 };
@@ -63,10 +76,16 @@ struct end_loss {
 
 #define END_PAIRS_INIT                                                                                                 \
 	{                                                                                                              \
-		.pairs = MAP_INIT(sizeof(struct end_key), sizeof(struct end_pair *), 1000000)                          \
+		.pairs = MAP_INIT(sizeof(struct end_key), sizeof(struct end_pair *), 1000000),                         \
+		.names = MAP_INIT(sizeof(struct end_key), sizeof(struct end_name), 1000000)                            \
 	}
 
 struct end_key end_key_make(const struct addr *laddr, uint16_t lport, const struct addr *raddr, uint16_t rport);
+/* Adds what conntrack says in a sample of any host between the ends; before the connections of END_THERE. */
+void end_pairs_translate(struct end_pairs *pairs, const struct snapshot *snapshot);
+/* How END_HERE names a connection of END_THERE: turned round, and through NAT where that was recorded. */
+struct end_key end_pairs_name(const struct end_pairs *pairs, const struct addr *laddr, uint16_t lport,
+			      const struct addr *raddr, uint16_t rport);
 /* Adds the connections of a sample; of END_THERE only those that END_HERE has. */
 void end_pairs_add(struct end_pairs *pairs, enum end_side side, const struct snapshot *snapshot);
 /* Forgets connections that only one end has; returns the number that is left. */

@@ -32,6 +32,10 @@ static const struct field far_end_fields[] = {
 	FIELD(M, in_lost_share, RATIO, "share of the segments sent there that did not arrive here", .unit = "%"),
 	FIELD(M, in_missing_bytes, BYTES, "sent there at least two RTTs ago and not received here"),
 	FIELD(M, in_overdue_ns, DURATION, "how long ago the first of them was sent"),
+	FIELD(M, out_delay_change_ns, DURATION, "one-way delay to there, above the lowest of the last minutes"),
+	FIELD(M, out_delay_error_ns, DURATION, "how far off that may be"),
+	FIELD(M, in_delay_change_ns, DURATION, "one-way delay from there, above the lowest of the last minutes"),
+	FIELD(M, in_delay_error_ns, DURATION, "how far off that may be"),
 	FIELD(M, far_recvq_share, RATIO, "samples with data that the program there had not read", .unit = "%"),
 	FIELD(M, far_recvq_fill_min, RATIO, "smallest share of the receive buffer there in use", .unit = "%"),
 	FIELD(M, far_recvq_max_bytes, BYTES, "largest receive queue there"),
@@ -128,6 +132,25 @@ static void move_positions(uint64_t *positions, uint64_t now)
 	positions[0] = now;
 }
 
+/* Data where there was any, else the ACKs of what went the other way. */
+static void measure_delay(const struct end_pair *pair, enum end_side from, uint64_t begin_ns, uint64_t end_ns,
+			  struct end_delay_base *base, int64_t *ret_change_ns, uint64_t *ret_error_ns)
+{
+	enum end_delay_kind kind = END_DELAY_DATA;
+	struct end_delay_change change;
+	struct end_delay delay;
+
+	if (!end_pair_delay(pair, from, kind, begin_ns, end_ns, &delay)) {
+		kind = END_DELAY_ACK;
+		if (!end_pair_delay(pair, from, kind, begin_ns, end_ns, &delay))
+			return;
+	}
+	if (!end_delay_base_note(base, kind, &delay, end_ns, &change))
+		return;
+	*ret_change_ns = change.change_ns;
+	*ret_error_ns = change.error_ns;
+}
+
 static void measure_streams(struct far_end_view *view, const struct end_key *key, const struct conn_measures *own,
 			    uint64_t now_ns, struct far_end_measures *m)
 {
@@ -141,8 +164,17 @@ static void measure_streams(struct far_end_view *view, const struct end_key *key
 	track = pair ? map_put(&view->tracks, key, &is_new) : NULL;
 	if (!track)
 		return;
-	if (is_new)
-		memset(track, 0xff, sizeof(*track)); /* all unknown */
+	if (is_new) {
+		*track = (struct far_end_track){};
+		memset(track->out, 0xff, sizeof(track->out)); /* all unknown */
+		memset(track->in, 0xff, sizeof(track->in));
+	} else {
+		measure_delay(pair, END_HERE, shifted(track->now_ns, view->offset_ns), there_ns, &track->out_delay,
+			      &m->out_delay_change_ns, &m->out_delay_error_ns);
+		measure_delay(pair, END_THERE, track->now_ns, now_ns, &track->in_delay, &m->in_delay_change_ns,
+			      &m->in_delay_error_ns);
+	}
+	track->now_ns = now_ns;
 	move_positions(track->out, end_pair_position(pair, END_HERE, now_ns));
 	move_positions(track->in, end_pair_position(pair, END_THERE, there_ns));
 	count_lost(pair, END_HERE, track->out, &m->out_segs, &m->out_arrived_segs, &m->out_lost_segs,
@@ -214,15 +246,11 @@ static void name_hosts(const struct far_end_view *view, const struct module *her
 	snprintf(m->waits_for, sizeof(m->waits_for), "%s", waits_for);
 }
 
-static struct far_end_measures *measures_new(struct graph *graph, const struct far_end_view *view,
-					     const struct module *here)
+void far_end_measures_init(struct far_end_measures *m, const char *conn)
 {
-	const struct conn_measures *conn = here->measures.conn;
-	struct far_end_measures *m = graph_alloc(graph, sizeof(*m));
-
 	*m = (struct far_end_measures){
-		.conn = here->id,
-		.far_clock_error_ns = view->error_ns,
+		.conn = conn,
+		.far_clock_error_ns = UINT64_MAX,
 		.out_segs = UINT64_MAX,
 		.out_arrived_segs = UINT64_MAX,
 		.out_lost_segs = UINT64_MAX,
@@ -231,21 +259,48 @@ static struct far_end_measures *measures_new(struct graph *graph, const struct f
 		.in_lost_segs = UINT64_MAX,
 		.out_lost_share = NAN,
 		.in_lost_share = NAN,
-		.out_bytes = conn->sent_bytes == UINT64_MAX || conn->retrans_bytes == UINT64_MAX
-				     ? UINT64_MAX
-				     : conn->sent_bytes - min_of(conn->retrans_bytes, conn->sent_bytes),
-		.in_arrived_bytes = conn->received_bytes,
+		.out_bytes = UINT64_MAX,
+		.out_arrived_bytes = UINT64_MAX,
+		.in_bytes = UINT64_MAX,
+		.in_arrived_bytes = UINT64_MAX,
 		.out_missing_bytes = UINT64_MAX,
 		.out_overdue_ns = UINT64_MAX,
 		.in_missing_bytes = UINT64_MAX,
 		.in_overdue_ns = UINT64_MAX,
+		.out_delay_change_ns = INT64_MIN,
+		.in_delay_change_ns = INT64_MIN,
+		.out_delay_error_ns = UINT64_MAX,
+		.in_delay_error_ns = UINT64_MAX,
+		.far_recvq_share = NAN,
+		.far_recvq_fill_min = NAN,
+		.far_sendq_share = NAN,
+		.far_unacked_share = NAN,
+		.far_rwnd_share = NAN,
+		.far_recvq_max_bytes = UINT64_MAX,
+		.far_rcvbuf = UINT64_MAX,
+		.far_rto_count = UINT64_MAX,
 		.far_stopped_share = NAN,
 		.far_cpu_wait_share = NAN,
 		.far_throttled_share = NAN,
+		.far_drop_count = UINT64_MAX,
 		.far_owed_share = NAN,
 		.far_owed_ns = UINT64_MAX,
 		.far_certainty = NAN,
 	};
+}
+
+static struct far_end_measures *measures_new(struct graph *graph, const struct far_end_view *view,
+					     const struct module *here)
+{
+	const struct conn_measures *conn = here->measures.conn;
+	struct far_end_measures *m = graph_alloc(graph, sizeof(*m));
+
+	far_end_measures_init(m, here->id);
+	m->far_clock_error_ns = view->error_ns;
+	m->far_drop_count = 0;
+	m->in_arrived_bytes = conn->received_bytes;
+	if (conn->sent_bytes != UINT64_MAX && conn->retrans_bytes != UINT64_MAX)
+		m->out_bytes = conn->sent_bytes - min_of(conn->retrans_bytes, conn->sent_bytes);
 	snprintf(m->far_host, sizeof(m->far_host), "%s", view->far_host);
 	return m;
 }
@@ -257,7 +312,7 @@ struct far_conn {
 	const struct module *module;
 };
 
-static void index_graph(struct map *index, const struct graph *graph)
+static void index_graph(struct map *index, const struct end_pairs *pairs, const struct graph *graph)
 {
 	vec_each(&graph->modules, module) {
 		const struct conn_measures *conn = (*module)->measures.conn;
@@ -266,7 +321,7 @@ static void index_graph(struct map *index, const struct graph *graph)
 
 		if ((*module)->kind != MODULE_CONN || !conn)
 			continue;
-		key = end_key_make(&conn->raddr, conn->rport, &conn->laddr, conn->lport);
+		key = end_pairs_name(pairs, &conn->laddr, conn->lport, &conn->raddr, conn->rport);
 		slot = map_put(index, &key, NULL);
 		if (slot)
 			*slot = (struct far_conn){graph, *module};
@@ -282,7 +337,7 @@ void far_end_join(struct far_end_view *view, struct graph *here, const struct gr
 	struct map index = MAP_INIT(sizeof(struct end_key), sizeof(struct far_conn), 1000000);
 
 	for (size_t i = 0; i < count; i++)
-		index_graph(&index, there[i]);
+		index_graph(&index, view->pairs, there[i]);
 	vec_each(&here->modules, module) {
 		const struct conn_measures *conn = (*module)->measures.conn;
 		struct far_end_finding found;

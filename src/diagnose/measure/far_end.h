@@ -3,7 +3,7 @@
 #pragma once
 
 #include "diagnose/graph/module.h"
-#include "diagnose/measure/end_track.h"
+#include "diagnose/measure/end_delay.h"
 
 struct far_end_measures {
 	const char *conn; /* id of the connection here */
@@ -17,6 +17,9 @@ struct far_end_measures {
 	double out_lost_share, in_lost_share;
 	uint64_t out_bytes, out_arrived_bytes, in_bytes, in_arrived_bytes; /* of this window */
 	uint64_t out_missing_bytes, out_overdue_ns, in_missing_bytes, in_overdue_ns;
+	/* Against the lowest of the last minutes. */
+	int64_t out_delay_change_ns, in_delay_change_ns;
+	uint64_t out_delay_error_ns, in_delay_error_ns;
 	/* The other end's socket and program. */
 	double far_recvq_share, far_recvq_fill_min, far_sendq_share, far_unacked_share, far_rwnd_share;
 	uint64_t far_recvq_max_bytes, far_rcvbuf, far_rto_count;
@@ -33,9 +36,14 @@ struct far_end_measures {
 
 extern const struct record_type far_end_measures_type;
 
+/* Everything unknown. */
+void far_end_measures_init(struct far_end_measures *measures, const char *conn);
+
 /* What happened to one connection in the last windows, kept from window to window. */
 struct far_end_track {
 	uint64_t out[4], in[4]; /* positions of the streams at the ends of the last windows, newest first */
+	uint64_t now_ns;        /* end of the last window */
+	struct end_delay_base out_delay, in_delay;
 };
 
 struct far_end_view {

@@ -413,6 +413,22 @@ static void add_stream(struct out *out, const char *from, const char *to, uint64
 /* A line for each connection that both ends recorded, up to this many. */
 #define ENDS_SHOWN 8
 
+/* Within its bound it may be none. */
+static void add_delay(struct out *out, const char *from, const char *to, int64_t change_ns, uint64_t error_ns)
+{
+	if (change_ns == INT64_MIN || change_ns <= 0 || (uint64_t)change_ns <= error_ns)
+		return;
+	buf_add_text(&out->pending, "delay from ");
+	text_add_terminal(&out->pending, from, strlen(from));
+	buf_add_text(&out->pending, " to ");
+	text_add_terminal(&out->pending, to, strlen(to));
+	buf_add_text(&out->pending, " up by ");
+	format_add_duration(&out->pending, change_ns);
+	buf_add_text(&out->pending, " (within ");
+	format_add_duration(&out->pending, (int64_t)error_ns);
+	buf_add_text(&out->pending, "); ");
+}
+
 static void print_ends(const struct diagnosis_record *record, struct out *out)
 {
 	const struct far_end_measures *ends = record->ends.items;
@@ -427,6 +443,8 @@ static void print_ends(const struct diagnosis_record *record, struct out *out)
 		add_stream(out, own, ends[i].far_host, ends[i].out_segs, ends[i].out_arrived_segs,
 			   ends[i].out_lost_segs);
 		add_stream(out, ends[i].far_host, own, ends[i].in_segs, ends[i].in_arrived_segs, ends[i].in_lost_segs);
+		add_delay(out, own, ends[i].far_host, ends[i].out_delay_change_ns, ends[i].out_delay_error_ns);
+		add_delay(out, ends[i].far_host, own, ends[i].in_delay_change_ns, ends[i].in_delay_error_ns);
 		if (ends[i].waits_for[0]) {
 			buf_add_text(&out->pending, "waits for the program on ");
 			text_add_terminal(&out->pending, ends[i].waits_for, strlen(ends[i].waits_for));
