@@ -27,4 +27,14 @@ int BPF_PROG(sock_number_cloned, struct sock *sk, int priority, struct sock *chi
 		*inherited = *owner;
 	return 0;
 }
+
+/* Where functions cannot be traced: the end of a TCP socket. Other sockets keep their number, and nothing is inherited. */
+SEC("tp_btf/tcp_destroy_sock")
+int BPF_PROG(sock_number_ended, struct sock *sk)
+{
+	__u64 address = event_address(sk);
+
+	bpf_map_delete_elem(&event_sock_numbers, &address);
+	return 0;
+}
 #endif
