@@ -2,11 +2,11 @@
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "kernel/libbpf_words.h"
 
 /* A verifier log can have megabytes; the reason is at its end, so older text is dropped. */
@@ -129,9 +129,9 @@ static void name_helper(char *gist, size_t size)
 					     starts_with(gist, strlen(gist), "unknown func ")
 				     ? strchr(gist, '#')
 				     : NULL;
-	unsigned long helper = number ? strtoul(number + 1, NULL, 10) : 0;
+	uint64_t helper;
 
-	if (helper > 0 && helper < ARRAY_SIZE(helpers) && helpers[helper])
+	if (number && parse_decimal(number + 1, 1, ARRAY_SIZE(helpers) - 1, &helper) == 0 && helpers[helper])
 		snprintf(gist, size, "programs of this kind have no helper %s on this kernel", helpers[helper]);
 }
 

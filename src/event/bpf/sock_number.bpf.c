@@ -28,7 +28,7 @@ int BPF_PROG(sock_number_cloned, struct sock *sk, int priority, struct sock *chi
 	return 0;
 }
 
-/* Where functions cannot be traced: the end of a TCP socket. Other sockets keep their number, and nothing is inherited. */
+/* Where functions cannot be traced: the end of a TCP socket. Others keep their number, and no owner is inherited. */
 SEC("tp_btf/tcp_destroy_sock")
 int BPF_PROG(sock_number_ended, struct sock *sk)
 {

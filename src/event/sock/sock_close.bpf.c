@@ -183,8 +183,7 @@ int sock_close_release(struct bpf_sock *ctx)
 
 static __always_inline struct sock_life *udp_life(struct sock *sk)
 {
-	return is_udp(sk->sk_protocol) ? event_store_get(&udp_close_life, sk, BPF_SK_STORAGE_GET_F_CREATE)
-				       : NULL;
+	return is_udp(sk->sk_protocol) ? event_store_get(&udp_close_life, sk, BPF_SK_STORAGE_GET_F_CREATE) : NULL;
 }
 
 SEC("cgroup/sock_create")

@@ -318,7 +318,7 @@ static __always_inline int state_changed(void *ctx, struct sock *sk, int oldstat
 		return 0;
 	tp = is_tcp(sk) ? bpf_skc_to_tcp_sock(sk) : NULL;
 	state = tp ? event_store_get(&tcp_exchange_about, sk,
-					oldstate == SOCKET_ESTABLISHED ? BPF_SK_STORAGE_GET_F_CREATE : 0)
+				     oldstate == SOCKET_ESTABLISHED ? BPF_SK_STORAGE_GET_F_CREATE : 0)
 		   : NULL;
 	if (!state)
 		return 0;
