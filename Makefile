@@ -78,9 +78,14 @@ OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o)
 # Files carried inside the program, BPF objects, diagnosis rules, recordings, pages: found again by name through
 # base/embed.h. Those of events are linked into one: it is opened and relocated once, and its parts share maps.
 BPF_SOURCES   := $(filter-out src/event/%,$(call below,src,*.bpf.c))
-EVENT_OBJECTS := $(patsubst %.bpf.c,$(BUILD)/bpf/%.bpf.o,$(call below,src/event,*.bpf.c))
-BPF_OBJECTS   := $(BPF_SOURCES:%.bpf.c=$(BUILD)/bpf/%.bpf.o) $(EVENT_OBJECTS)
+EVENT_SOURCES := $(call below,src/event,*.bpf.c)
+EVENT_OBJECTS := $(EVENT_SOURCES:%.bpf.c=$(BUILD)/bpf/%.bpf.o)
+# Once more for kernels whose BPF lacks atomic operations with a result (src/event/bpf/basic.bpf.h); paths need them.
+BASIC_SOURCES := $(filter-out src/event/path/%,$(EVENT_SOURCES))
+BASIC_OBJECTS := $(BASIC_SOURCES:%.bpf.c=$(BUILD)/bpf/basic/%.bpf.o)
+BPF_OBJECTS   := $(BPF_SOURCES:%.bpf.c=$(BUILD)/bpf/%.bpf.o) $(EVENT_OBJECTS) $(BASIC_OBJECTS)
 EMBEDDED      := $(BPF_SOURCES:%.bpf.c=$(BUILD)/obj/%.bpf.embed.o) $(BUILD)/obj/src/event/events.bpf.embed.o \
+	       $(BUILD)/obj/src/event/events-basic.bpf.embed.o \
 	       $(patsubst %,$(BUILD)/obj/%.embed.o,$(foreach ending,rules gz html,$(call below,src,*.$(ending))))
 
 # Everything but main: what tests, benches and laboratory programs link with.
@@ -100,7 +105,7 @@ $(BUILD)/nest: $(OBJECTS) $(EMBEDDED) $(BUILD)/.objects
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJECTS) $(EMBEDDED) $(LDLIBS)
 
-LINKED := $(OBJECTS) $(EMBEDDED) $(EVENT_OBJECTS)
+LINKED := $(OBJECTS) $(EMBEDDED) $(EVENT_OBJECTS) $(BASIC_OBJECTS)
 
 # Touched when a source came or went: a file that was removed must leave the program, too.
 $(BUILD)/.objects: FORCE
@@ -134,16 +139,30 @@ BPF_FLAGS := -target bpf -mcpu=v3 -ffile-prefix-map=$(CURDIR)/= -D__TARGET_ARCH_
 	     -Wall -Wextra -Wno-unused-parameter \
 	     -isystem $(SYSROOT)/usr/include/$(MACHINE)-linux-gnu $(if $(SYSROOT),-isystem $(SYSROOT)/usr/include)
 
-$(BUILD)/bpf/%.bpf.o: %.bpf.c | $(BUILD)/.packages
+define compile_bpf
 	$(call say,BPF)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPF_FLAGS) $(if $(WERROR),-Werror) -MMD -MP -c -o $@ $<
+	$(Q)$(CLANG) $(BPF_FLAGS) $(1) $(if $(WERROR),-Werror) -MMD -MP -c -o $@ $<
 	$(Q)$(LLVM_STRIP) -g -w -N 'LBB*' $@
+endef
+
+define link_bpf
+	$(call say,BPF)
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen object $@ $(1)
+endef
+
+$(BUILD)/bpf/basic/%.bpf.o: %.bpf.c | $(BUILD)/.packages
+	$(call compile_bpf,-DBPF_BASIC)
+
+$(BUILD)/bpf/%.bpf.o: %.bpf.c | $(BUILD)/.packages
+	$(call compile_bpf)
 
 $(BUILD)/bpf/src/event/events.bpf.o: $(EVENT_OBJECTS) $(BUILD)/.objects
-	$(call say,BPF)
-	@mkdir -p $(@D)
-	$(Q)$(BPFTOOL) gen object $@ $(EVENT_OBJECTS)
+	$(call link_bpf,$(EVENT_OBJECTS))
+
+$(BUILD)/bpf/src/event/events-basic.bpf.o: $(BASIC_OBJECTS) $(BUILD)/.objects
+	$(call link_bpf,$(BASIC_OBJECTS))
 
 # The first prerequisite, as a file of that name inside the program.
 embed = $(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -DEMBED_NAME='"$(1)"' -DEMBED_PATH='"$<"' -x c -c -o $@ src/base/embed.inc

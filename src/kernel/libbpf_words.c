@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <bpf/libbpf.h>
+#include <linux/bpf.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "kernel/libbpf_words.h"
 
 /* A verifier log can have megabytes; the reason is at its end, so older text is dropped. */
@@ -117,6 +119,22 @@ static void line_trim(const char **line, size_t *n)
 		(*n)--;
 }
 
+#define HELPER_NAME(name) [BPF_FUNC_##name] = "bpf_" #name
+
+/* "invalid func unknown#174" or "unknown func bpf_get_attach_cookie#174": a helper that the kernel lacks or refuses. */
+static void name_helper(char *gist, size_t size)
+{
+	static const char *const helpers[] = {__BPF_FUNC_MAPPER(HELPER_NAME)};
+	const char *number = starts_with(gist, strlen(gist), "invalid func unknown#") ||
+					     starts_with(gist, strlen(gist), "unknown func ")
+				     ? strchr(gist, '#')
+				     : NULL;
+	uint64_t helper;
+
+	if (number && parse_decimal(number + 1, 1, ARRAY_SIZE(helpers) - 1, &helper) == 0 && helpers[helper])
+		snprintf(gist, size, "programs of this kind have no helper %s on this kernel", helpers[helper]);
+}
+
 void libbpf_words_gist_of(const char *text, char *gist, size_t size)
 {
 	gist[0] = '\0';
@@ -130,6 +148,7 @@ void libbpf_words_gist_of(const char *text, char *gist, size_t size)
 			snprintf(gist, size, "%.*s", (int)min_of(n, (size_t)INT32_MAX), inner);
 		line += whole + (line[whole] == '\n');
 	}
+	name_helper(gist, size);
 }
 
 const char *libbpf_words_gist(void)

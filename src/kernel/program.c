@@ -125,6 +125,17 @@ int program_try_entry(const char *function)
 	return min_of(fd, 0);
 }
 
+int program_try_atomics(void)
+{
+	struct insns code = {};
+	_cleanup_close_ int fd = -1;
+
+	PUT(&code, SET(R0, 0), STORE(BPF_DW, STACK, -8, R0),
+	    insn(BPF_STX | BPF_ATOMIC | BPF_DW, STACK, R0, -8, BPF_XCHG), SET(R0, 0), RETURN);
+	fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "nest_atomics", "GPL", code.items, code.count, NULL);
+	return min_of(fd, 0);
+}
+
 int program_try_variable(const char *variable)
 {
 	struct layout_question target = {.type = variable, .is_variable = true};

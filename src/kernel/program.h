@@ -23,5 +23,7 @@ void program_done(struct program *program);
 
 /* Whether the kernel supports fentry: loads an empty program for that function. */
 int program_try_entry(const char *function) _must_check_;
+/* Whether programs may use atomic operations that return a value (Linux 5.12). */
+int program_try_atomics(void) _must_check_;
 /* Whether programs can access a kernel variable: BTF may list some without an address. */
 int program_try_variable(const char *variable) _must_check_;

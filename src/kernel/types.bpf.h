@@ -185,6 +185,7 @@ struct sched_entity {
 
 struct task_struct {
 	unsigned int __state;
+	void *stack;
 	unsigned int flags;
 	int exit_code;
 	int pid;

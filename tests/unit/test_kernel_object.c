@@ -15,7 +15,7 @@
 
 static const char *gist_of(const char *words)
 {
-	static char gist[64];
+	static char gist[128];
 
 	libbpf_words_gist_of(words, gist, sizeof(gist));
 	return gist;
@@ -42,6 +42,16 @@ TEST(gist_of_plain_words)
 	CHECK_EQ_TEXT(gist_of("libbpf: Error loading vmlinux BTF: -3\nlibbpf: failed to load object 'p'\n"),
 		      "Error loading vmlinux BTF: -3");
 	CHECK_EQ_TEXT(gist_of("libbpf: prog 'unfinished"), "prog 'unfinished");
+}
+
+TEST(gist_names_helpers)
+{
+	CHECK_EQ_TEXT(gist_of("invalid func unknown#162\n"),
+		      "programs of this kind have no helper bpf_sock_from_file on this kernel");
+	CHECK_EQ_TEXT(gist_of("unknown func bpf_get_attach_cookie#174\n"),
+		      "programs of this kind have no helper bpf_get_attach_cookie on this kernel");
+	CHECK_EQ_TEXT(gist_of("invalid func unknown#99999\n"), "invalid func unknown#99999");
+	CHECK_EQ_TEXT(gist_of("back-edge in func #3\n"), "back-edge in func #3");
 }
 
 TEST(gist_of_noise)

@@ -29,10 +29,8 @@
 #include "kernel/types.bpf.h"
 
 #include "event/bpf/group.bpf.h"
+#include "event/bpf/sock_store.bpf.h"
 
-#ifndef __weak
-#define __weak __attribute__((weak))
-#endif
 #ifndef __maybe_unused
 #define __maybe_unused __attribute__((unused))
 #endif
@@ -68,10 +66,7 @@ struct sock_owner {
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
-	__type(key, int);
-	__type(value, struct sock_owner);
+	EVENT_STORE_MAP_INHERITED(struct sock_owner);
 } event_owners SEC(".maps") __weak;
 
 /* Followed processes (process_tree.bpf.c). They stay after their exit: their connections may live longer. */
@@ -93,9 +88,6 @@ struct {
 	__type(value, __u8);
 } event_cgroups SEC(".maps") __weak;
 
-/* Initial value of new groups. */
-const volatile struct event_group event_no_group __weak = {};
-
 /* Stack ids: not taken yet, and none. */
 #define EVENT_STACK_OPEN -1
 #define EVENT_STACK_NONE -2
@@ -103,15 +95,6 @@ const volatile struct event_group event_no_group __weak = {};
 struct event_room {
 	__u64 taken;
 };
-
-/* Per-socket storage of an event, freed with the socket: EVENT_SOCK_STORE(tcp_close, life, struct tcp_life). */
-#define EVENT_SOCK_STORE(event, name, value_type)                                                                      \
-	struct {                                                                                                       \
-		__uint(type, BPF_MAP_TYPE_SK_STORAGE);                                                                 \
-		__uint(map_flags, BPF_F_NO_PREALLOC);                                                                  \
-		__type(key, int);                                                                                      \
-		__type(value, value_type);                                                                             \
-	} event##_##name SEC(".maps")
 
 #define EVENT(name, event_type)                                                                                        \
 	const volatile struct event_config name##_config = {};                                                         \
@@ -193,7 +176,7 @@ static __always_inline void *event_take_room(const volatile struct event_config 
 
 		if (!taken)
 			return NULL;
-		if (__sync_lock_test_and_set(taken, 1) == 0)
+		if (basic_swap(taken, 1) == 0)
 			return taken;
 	}
 	__sync_fetch_and_add(&losses->rooms, 1);
@@ -212,12 +195,36 @@ static __always_inline __maybe_unused void event_remember(void *map, const void 
 static __always_inline __maybe_unused void *event_remember_sock(void *store, struct sock *sk,
 								struct event_losses *losses)
 {
-	void *memory = bpf_sk_storage_get(store, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	void *memory = event_store_get(store, sk, BPF_SK_STORAGE_GET_F_CREATE);
 
 	if (!memory)
 		__sync_fetch_and_add(&losses->memory, 1);
 	return memory;
 }
+
+/*
+ * Calls long function(__u32 index, context) until it returns 1: at most count times, and no more than the constant max;
+ * EVENT_LOOP_FEW without callbacks, since the verifier then follows every turn. Returns the number of calls.
+ */
+#define EVENT_LOOP_FEW 8
+#define EVENT_LOOP(count, max, function, context)                                                                      \
+	({                                                                                                             \
+		__u32 count_ = (count) < (max) ? (count) : (max), turns_ = 0;                                          \
+		EVENT_IF_CALLBACKS(turns_ = (__u32)bpf_loop(count_, function, context, 0))                             \
+		while (turns_ < EVENT_LOOP_FEW && turns_ < count_)                                                     \
+			if ((function)(turns_++, context))                                                             \
+				break;                                                                                 \
+		turns_;                                                                                                \
+	})
+/* Since 5.17. Before 5.13 the verifier refuses callbacks even where it never gets to them. */
+#ifdef BPF_BASIC
+#define EVENT_IF_CALLBACKS(call)
+#else
+#define EVENT_IF_CALLBACKS(call)                                                                                       \
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))                                               \
+		call;                                                                                                  \
+	else
+#endif
 
 static __always_inline void event_clear(const volatile struct event_config *config, void *event, __u64 size)
 {
@@ -260,7 +267,11 @@ static __always_inline void event_set_stacks(const volatile struct event_config 
 #endif
 }
 
-#ifndef EVENT_IS_FREQUENT
+#if defined(EVENT_IS_FREQUENT) && !defined(BPF_BASIC)
+#define EVENT_READS_TASK
+#endif
+
+#ifndef EVENT_READS_TASK
 static __always_inline void event_set_process(const volatile struct event_config *config, struct event_head *head)
 {
 	if (config->needs & EVENT_NEED_OWNER) {
@@ -273,7 +284,9 @@ static __always_inline void event_set_process(const volatile struct event_config
 	if (config->needs & EVENT_NEED_COMM)
 		bpf_get_current_comm(head->comm, sizeof(head->comm));
 }
-#else
+#endif
+
+#ifdef EVENT_IS_FREQUENT
 /* Two words. Otherwise the compiler reads them in halves. */
 static __always_inline const __u64 *event_comm_words(const struct task_struct *task)
 {
@@ -297,6 +310,7 @@ static __always_inline void event_set_rest_of_process(const volatile struct even
 	}
 }
 
+#ifdef EVENT_READS_TASK
 /*
  * Helper calls are the cost: one call, and the rest is read directly. In a loop, verification takes several times as
  * long.
@@ -314,6 +328,7 @@ static __always_inline void event_set_process(const volatile struct event_config
 	}
 	event_set_rest_of_process(config, head, task);
 }
+#endif
 #endif
 
 /* The current process: only in its own context (system calls), never in a softirq. */
@@ -337,7 +352,7 @@ static __always_inline void event_set_owner(const volatile struct event_config *
 
 	if (!event_needs_owner(config))
 		return;
-	owner = bpf_sk_storage_get(&event_owners, sk, NULL, 0);
+	owner = event_store_get(&event_owners, sk, 0);
 	if (!owner)
 		return;
 	head->pid = owner->pid_tgid >> 32;
@@ -359,7 +374,7 @@ static __always_inline void event_fill_owner(struct sock_owner *owner)
 /* The current process uses this socket and becomes its owner. */
 static __always_inline void event_learn_owner(struct sock *sk)
 {
-	struct sock_owner *owner = bpf_sk_storage_get(&event_owners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	struct sock_owner *owner = event_store_get(&event_owners, sk, BPF_SK_STORAGE_GET_F_CREATE);
 
 	if (owner && (owner->pid_tgid != bpf_get_current_pid_tgid() || owner->of_listener))
 		event_fill_owner(owner);
@@ -450,7 +465,7 @@ static __always_inline void event_set_namespace(const volatile struct event_conf
 	if (config->needs & EVENT_NEED_NETNS)
 		head->netns = event_netns_of(sk);
 	if (config->needs & EVENT_NEED_COOKIE)
-		head->cookie = bpf_get_socket_cookie(sk);
+		head->cookie = event_cookie(sk);
 }
 
 /* All fields of a socket except its owner. */
@@ -537,7 +552,7 @@ static __always_inline void event_set_used_briefly(const volatile struct event_c
 static __always_inline void event_set_used_sock(const volatile struct event_config *config, struct event_head *head,
 						struct sock *sk)
 {
-#ifdef EVENT_IS_FREQUENT
+#ifdef EVENT_READS_TASK
 	if (!(config->needs & EVENT_NEED_ADDRESSES)) {
 		event_set_used_briefly(config, head, sk);
 		return;

@@ -25,16 +25,35 @@ static __always_inline struct file *event_fd_file(__u32 fd)
 	return file;
 }
 
+/* Socket of an open file; NULL: not a socket. */
+static __always_inline struct sock *event_read_file_sock(struct file *file)
+{
+	struct socket *socket;
+
+	if ((BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+		return NULL;
+	socket = BPF_CORE_READ(file, private_data);
+	return socket ? BPF_CORE_READ(socket, sk) : NULL;
+}
+
 /* Socket of a descriptor of the current process; NULL if closed or not a socket. */
 static __always_inline struct sock *event_fd_sock(__u32 fd)
 {
 	struct file *file = event_fd_file(fd);
-	struct socket *socket;
 
-	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
-		return NULL;
-	socket = BPF_CORE_READ(file, private_data);
-	return socket ? BPF_CORE_READ(socket, sk) : NULL;
+	return file ? event_read_file_sock(file) : NULL;
+}
+
+/* Socket of a file that an iterator is at, for its storage. */
+static __always_inline __maybe_unused struct sock *event_file_sock(struct file *file)
+{
+#ifdef BPF_BASIC
+	return event_read_file_sock(file);
+#else
+	struct socket *socket = bpf_sock_from_file(file);
+
+	return socket ? socket->sk : NULL;
+#endif
 }
 
 static __always_inline void event_set_found_tuple(struct event_head *head, struct sock *sk)

@@ -37,18 +37,18 @@ static __always_inline void flow_set_key(struct flow_key *key, const struct even
 
 static __always_inline void flow_note_owner(void *owners, const struct flow_key *key, struct sock *sk)
 {
-	struct sock_owner *owner = bpf_sk_storage_get(&event_owners, sk, NULL, 0);
+	struct sock_owner *owner = event_store_get(&event_owners, sk, 0);
 	struct flow_owner *known, now = {};
 
 	if (!owner)
 		return;
 	/* An update costs several times a lookup, and usually nothing has changed. */
 	known = bpf_map_lookup_elem(owners, key);
-	if (known && known->sk == (__u64)sk && known->owner.pid_tgid == owner->pid_tgid)
+	if (known && known->sk == event_address(sk) && known->owner.pid_tgid == owner->pid_tgid)
 		return;
 	now.owner = *owner;
 	now.cookie = (__u64)sk->__sk_common.skc_cookie.counter;
-	now.sk = (__u64)sk;
+	now.sk = event_address(sk);
 	bpf_map_update_elem(owners, key, &now, BPF_ANY);
 }
 

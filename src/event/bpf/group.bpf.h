@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "event/bpf/basic.bpf.h"
 #include "event/bpf/match.bpf.h"
 
 /* 0 for 0, 1 for 1, 2 for 2 to 3, 3 for 4 to 7 ... */
@@ -111,14 +112,14 @@ static __always_inline struct event_group *event_front_group(const volatile stru
 							     struct event_front *front, const __u64 *key)
 {
 	if (front->state == EVENT_FRONT_FREE &&
-	    __sync_val_compare_and_swap(&front->state, EVENT_FRONT_FREE, EVENT_FRONT_TAKEN) == EVENT_FRONT_FREE) {
+	    basic_swap_if(&front->state, EVENT_FRONT_FREE, EVENT_FRONT_TAKEN) == EVENT_FRONT_FREE) {
 		front->key[0] = key[0];
 		for (__u32 i = 1; i < EVENT_KEY_WORDS; i++) {
 			if (i >= config->key_words)
 				break;
 			front->key[i] = key[i];
 		}
-		__sync_lock_test_and_set(&front->state, EVENT_FRONT_READY);
+		basic_swap(&front->state, EVENT_FRONT_READY);
 	}
 	if (*(volatile __u64 *)&front->state != EVENT_FRONT_READY)
 		return NULL;
@@ -176,7 +177,7 @@ static __always_inline void event_raise(const volatile struct event_config *conf
 	for (int i = 0; i < 4; i++) {
 		__u64 old = *(volatile __u64 *)at;
 
-		if (old >= value || __sync_val_compare_and_swap(at, old, value) == old)
+		if (old >= value || basic_swap_if(at, old, value) == old)
 			return;
 	}
 }

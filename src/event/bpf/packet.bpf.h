@@ -78,9 +78,15 @@ static __always_inline bool packet_read_v4(struct packet *packet, const unsigned
 
 /*
  * Not static, so that it is verified but once: every number of extension headers would be another way through all that
- * follows.
+ * follows. Before 5.12 such functions take no pointers.
  */
-__weak __noinline int packet_read_v6(struct packet *packet, __u32 network)
+#ifdef BPF_BASIC
+static __noinline
+#else
+__weak __noinline
+#endif
+	int
+	packet_read_v6(struct packet *packet, __u32 network)
 {
 	struct packet_v6 ip;
 	__u8 next;

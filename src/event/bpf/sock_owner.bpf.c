@@ -4,14 +4,19 @@
  * one; so every use of a socket in process context records the owner in socket storage. A connection inherits the owner
  * of its listener until it is used; after a fork, or when the descriptor is passed on, the last user is the owner.
  */
-#include "event/bpf/event.bpf.h"
+#include "event/bpf/fd.bpf.h"
 
 #define PF_KTHREAD 0x00200000
+
+static __always_inline bool is_kernel_thread(void)
+{
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags) & PF_KTHREAD;
+}
 
 /* Inherited by connections. */
 static __always_inline void mark_listener(struct sock *sk)
 {
-	struct sock_owner *owner = bpf_sk_storage_get(&event_owners, sk, NULL, 0);
+	struct sock_owner *owner = event_store_get(&event_owners, sk, 0);
 
 	if (owner)
 		owner->of_listener = 1;
@@ -23,9 +28,9 @@ static __always_inline void mark_listener(struct sock *sk)
  */
 static __always_inline void learn_from_close(struct sock *sk)
 {
-	struct sock_owner *owner = bpf_sk_storage_get(&event_owners, sk, NULL, 0);
+	struct sock_owner *owner = event_store_get(&event_owners, sk, 0);
 
-	if ((!owner || owner->of_listener) && !(bpf_get_current_task_btf()->flags & PF_KTHREAD))
+	if ((!owner || owner->of_listener) && !is_kernel_thread())
 		event_learn_owner(sk);
 }
 
@@ -46,7 +51,7 @@ int BPF_PROG(sock_owner_state, struct sock *sk, int oldstate, int newstate)
 SEC("cgroup/sock_create")
 int sock_owner_create(struct bpf_sock *ctx)
 {
-	struct sock_owner *owner = bpf_sk_storage_get(&event_owners, ctx, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	struct sock_owner *owner = event_store_get(&event_owners, ctx, BPF_SK_STORAGE_GET_F_CREATE);
 
 	if (owner)
 		event_fill_owner(owner);
@@ -88,23 +93,19 @@ int sock_owner_seed(struct bpf_iter__task_file *ctx)
 	struct task_struct *task = ctx->task;
 	struct file *file = ctx->file;
 	struct sock_owner *owner;
-	struct socket *socket;
 	struct sock *sk;
 
 	if (!task || !file)
 		return 0;
-	socket = bpf_sock_from_file(file);
-	if (!socket)
+	sk = event_file_sock(file);
+	if (!sk || event_store_get(&event_owners, sk, 0))
 		return 0;
-	sk = socket->sk;
-	if (!sk || bpf_sk_storage_get(&event_owners, sk, NULL, 0))
-		return 0;
-	owner = bpf_sk_storage_get(&event_owners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	owner = event_store_get(&event_owners, sk, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!owner)
 		return 0;
 	owner->pid_tgid = (__u64)task->tgid << 32 | (__u32)task->tgid;
-	owner->uid = sk->sk_uid.val;
-	owner->of_listener = sk->__sk_common.skc_state == SOCKET_LISTEN;
+	owner->uid = BPF_CORE_READ(sk, sk_uid.val);
+	owner->of_listener = BPF_CORE_READ(sk, __sk_common.skc_state) == SOCKET_LISTEN;
 	owner->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
 	BPF_CORE_READ_STR_INTO(&owner->comm, task, comm);
 	return 0;

@@ -40,7 +40,14 @@
 /* User registers of the current process at kernel entry. */
 static __always_inline struct pt_regs *event_task_regs(void)
 {
+#ifdef BPF_BASIC
+	/* The end of the kernel stack. */
+	char *stack = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), stack);
+
+	return (struct pt_regs *)(stack + KERNEL_STACK_BYTES - bpf_core_type_size(struct pt_regs___kernel));
+#else
 	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+#endif
 }
 
 /* Arguments of the call, from 0. Still valid at its exit. */

@@ -15,7 +15,7 @@ static int guess(struct availability *availability)
 	int r = event_check_host(&availability->why);
 
 	if (r == 0)
-		r = kernel_object_find(EVENT_OBJECT, &object, &availability->why);
+		r = kernel_object_find(hook_object(), &object, &availability->why);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < availability->count; i++)

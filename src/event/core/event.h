@@ -19,8 +19,6 @@
 
 struct kernel_object;
 
-/* All programs of all events. */
-#define EVENT_OBJECT       "events.bpf.o"
 #define EVENT_PROGRAMS_MAX 8
 #define EVENT_HOOKS_MAX    4
 

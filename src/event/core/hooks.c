@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "event/core/hooks.h"
@@ -7,6 +8,24 @@
 #include "kernel/capability.h"
 #include "kernel/program.h"
 #include "kernel/tracefs.h"
+
+bool hook_object_is_basic(void)
+{
+	static int atomics = 1;
+	const char *wanted = secure_getenv("NEST_BPF");
+
+	if (wanted && strcmp(wanted, "basic") == 0)
+		return true;
+	if (atomics > 0)
+		atomics = program_try_atomics();
+	/* Without the privilege to load programs nothing is known, and nothing will be loaded. */
+	return atomics == -EINVAL;
+}
+
+const char *hook_object(void)
+{
+	return hook_object_is_basic() ? "events-basic.bpf.o" : "events.bpf.o";
+}
 
 void hook_plan_add(struct hook_plan *plan, unsigned request, const struct event_role *roles, uint32_t count)
 {
@@ -115,7 +134,9 @@ static bool program_exists(const struct look *look, const char *program, const c
 	const char *missing;
 
 	if (!section)
-		return why_set(why, false, "no program %s was built in", program);
+		return hook_object_is_basic()
+			       ? why_set(why, false, "BPF of this kernel has no atomic operations that return a value")
+			       : why_set(why, false, "no program %s was built in", program);
 	if (!target_exists(look, section, why) || !kind_exists(look, section, why))
 		return false;
 	missing = kernel_object_missing_extern(look->object, program, has_variable);

@@ -10,6 +10,11 @@
 #include "event/core/event.h"
 #include "kernel/object.h"
 
+/* All programs of all events are in one object, built twice: the one for this kernel (event/bpf/basic.bpf.h). */
+const char *hook_object(void);
+/* Whether that is the build for kernels without atomic operations that return a value; NEST_BPF=basic asks for it. */
+bool hook_object_is_basic(void);
+
 struct hook_choice {
 	unsigned request; /* index of the event; HOOK_OF_OWNER: shared */
 	const struct event_role *role;

@@ -165,9 +165,18 @@ static int choose(const struct event_hook *hook _unused_, const char *program, v
 	return live_probe_wants(live, program) ? kernel_object_choose(live->object, program, NULL) : 0;
 }
 
+/* Whether all that the event needs has a hook left: otherwise the object may know nothing of it. */
+static bool is_observed(const struct live *live, unsigned index)
+{
+	vec_each(&live->plan.choices, choice)
+		if (choice->request == index && !choice->role->without && !hook_choice_get(choice))
+			return false;
+	return true;
+}
+
 int live_open_object(struct live *live, struct why *why)
 {
-	int r = kernel_object_find(EVENT_OBJECT, &live->object, why);
+	int r = kernel_object_find(hook_object(), &live->object, why);
 
 	if (r < 0)
 		return r;
@@ -182,6 +191,8 @@ int live_open_object(struct live *live, struct why *why)
 	kernel_object_omit_maps(live->object, is_unwanted, live);
 	r = kernel_object_size_map(live->object, "event_ring", live->ring_bytes);
 	for (unsigned i = 0; r == 0 && i < live->count; i++) {
+		if (!is_observed(live, i))
+			continue;
 		r = set_config(live, i, why);
 		if (r == 0)
 			r = live_group_prepare(live, i, why);
@@ -315,6 +326,8 @@ static int share_state(struct live *live, struct why *why)
 	for (unsigned i = 0; r == 0 && i < live->count; i++) {
 		_cleanup_free_ char *name = xasprintf("%s_losses", live->requests[i].event->bpf);
 
+		if (!is_observed(live, i))
+			continue;
 		r = kernel_object_variable(live->object, name, sizeof(struct event_losses), &address);
 		live->losses[i] = address;
 	}
@@ -383,6 +396,8 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	live->with_owner = needs_owner(live);
 	if (live->with_owner)
 		add_owner_roles(live);
+	if (hook_object_is_basic())
+		hook_plan_add(&live->plan, HOOK_OF_OWNER, &sock_number_role, 1);
 	if (needs_tree(live))
 		hook_plan_add(&live->plan, HOOK_OF_OWNER, &event_tree_role, 1);
 	if (needs_cgroups(live))

@@ -30,6 +30,12 @@ const struct event_role sock_owner_roles[SOCK_OWNER_ROLES] = {
 	},
 };
 
+const struct event_role sock_number_role = {
+	.name = "new sockets",
+	.without = "a new socket may be mistaken for an earlier one at its address",
+	.hooks = {{.programs = {"sock_number_made", "sock_number_cloned"}}, {.programs = {"sock_number_ended"}}},
+};
+
 const struct event_role event_tree_role = {
 	.name = "new processes",
 	.without = "child processes are not followed",

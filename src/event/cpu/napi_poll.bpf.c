@@ -38,7 +38,7 @@ static __always_inline struct round *this_round(void)
 
 static __always_inline int note_schedule(struct napi_struct *napi)
 {
-	__u64 key = (__u64)napi, now = bpf_ktime_get_boot_ns();
+	__u64 key = event_address(napi), now = bpf_ktime_get_boot_ns();
 
 	bpf_map_update_elem(&napi_poll_scheduled, &key, &now, BPF_ANY);
 	return 0;
@@ -92,7 +92,7 @@ int BPF_PROG(napi_poll_left, unsigned int vec)
 /* Time from schedule to poll. */
 static __always_inline __u64 wait_of(struct napi_struct *napi, const struct round *round)
 {
-	__u64 key = (__u64)napi, *scheduled = bpf_map_lookup_elem(&napi_poll_scheduled, &key), since;
+	__u64 key = event_address(napi), *scheduled = bpf_map_lookup_elem(&napi_poll_scheduled, &key), since;
 
 	if (!scheduled)
 		return round->wait_ns;

@@ -26,7 +26,7 @@ struct {
 
 static __always_inline void report(void *ctx, struct sk_buff *skb, struct in_driver *in, __u8 end)
 {
-	__u64 key = (__u64)skb, now = bpf_ktime_get_boot_ns();
+	__u64 key = event_address(skb), now = bpf_ktime_get_boot_ns();
 	struct dev_complete_event *e = dev_complete_begin();
 	struct packet packet;
 	struct sock *sk;
@@ -51,7 +51,7 @@ static __always_inline void report(void *ctx, struct sk_buff *skb, struct in_dri
 
 static __always_inline int report_if_known(void *ctx, struct sk_buff *skb, __u8 end)
 {
-	__u64 key = (__u64)skb;
+	__u64 key = event_address(skb);
 	struct in_driver *in = bpf_map_lookup_elem(&dev_complete_packets, &key);
 
 	if (in)
@@ -63,7 +63,7 @@ SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(dev_complete_start, struct sk_buff *skb, struct net_device *dev)
 {
 	struct in_driver in = {.since_ns = bpf_ktime_get_boot_ns(), .queue = skb->queue_mapping, .bytes = skb->len};
-	__u64 key = (__u64)skb;
+	__u64 key = event_address(skb);
 
 	bpf_probe_read_kernel_str(in.dev, sizeof(in.dev), dev->name);
 	in.netns = BPF_CORE_READ(dev, nd_net.net, ns.inum);
@@ -75,7 +75,7 @@ int BPF_PROG(dev_complete_start, struct sk_buff *skb, struct net_device *dev)
 SEC("tp_btf/net_dev_xmit")
 int BPF_PROG(dev_complete_return, struct sk_buff *skb, int rc)
 {
-	__u64 key = (__u64)skb;
+	__u64 key = event_address(skb);
 	struct in_driver *in = bpf_map_lookup_elem(&dev_complete_packets, &key);
 
 	if (!in)
@@ -106,7 +106,7 @@ int BPF_PROG(dev_complete_freed, struct sk_buff *skb)
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(dev_complete_below, struct sk_buff *skb)
 {
-	__u64 key = (__u64)skb;
+	__u64 key = event_address(skb);
 	struct in_driver *in = bpf_map_lookup_elem(&dev_complete_packets, &key);
 
 	if (!in)

@@ -52,7 +52,7 @@ static __always_inline struct netdev_queue *queue_of(struct net_device *dev, __u
 static __always_inline void report(void *ctx, struct netdev_queue *txq, __u64 now)
 {
 	struct net_device *dev = BPF_CORE_READ(txq, dev);
-	__u64 key = (__u64)txq;
+	__u64 key = event_address(txq);
 	struct hold *hold = bpf_map_lookup_elem(&dev_hold_held, &key);
 	struct dev_hold_event *e;
 
@@ -84,7 +84,7 @@ int BPF_PROG(dev_hold_give, struct sk_buff *skb, struct net_device *dev)
 	given = bpf_map_lookup_elem(&dev_hold_given, &zero);
 	if (!given)
 		return 0;
-	given->dev = (__u64)dev;
+	given->dev = event_address(dev);
 	given->queue = skb->queue_mapping;
 	return 0;
 }
@@ -111,7 +111,7 @@ int BPF_PROG(dev_hold_return, struct sk_buff *skb, int rc, struct net_device *de
 
 	/* The packet may be freed by now. */
 	given = bpf_map_lookup_elem(&dev_hold_given, &zero);
-	if (!given || given->dev != (__u64)dev)
+	if (!given || given->dev != event_address(dev))
 		return 0;
 	txq = queue_of(dev, given->queue);
 	if (!txq)
@@ -121,7 +121,7 @@ int BPF_PROG(dev_hold_return, struct sk_buff *skb, int rc, struct net_device *de
 		return 0;
 	hold.queue = given->queue;
 	set_limit(&hold, txq);
-	key = (__u64)txq;
+	key = event_address(txq);
 	/* A queue that is stopped already keeps its start time. */
 	if (!bpf_map_lookup_elem(&dev_hold_held, &key))
 		event_remember(&dev_hold_held, &key, &hold, &dev_hold_losses);

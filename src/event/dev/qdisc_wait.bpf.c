@@ -110,7 +110,7 @@ int BPF_PROG(qdisc_wait_prepare, struct sk_buff *skb)
 	set_flow(&hand->flow, &packet, skb->dev);
 	hand->seq = tcp.seq;
 	hand->bytes = tcp.bytes;
-	hand->skb = (__u64)skb;
+	hand->skb = event_address(skb);
 	return 0;
 }
 
@@ -134,7 +134,7 @@ static __always_inline void remember_split(struct in_hand *hand, __u64 now)
 SEC("tp_btf/qdisc_enqueue")
 int BPF_PROG(qdisc_wait_enter, struct Qdisc *qdisc, const struct netdev_queue *txq, struct sk_buff *skb)
 {
-	__u64 key = (__u64)skb, now = bpf_ktime_get_boot_ns();
+	__u64 key = event_address(skb), now = bpf_ktime_get_boot_ns();
 	struct in_hand *hand;
 	__u32 zero = 0;
 
@@ -172,7 +172,7 @@ static __always_inline __u64 split_since(struct sk_buff *skb, struct scratch *of
 /* sk: socket of the packet, if its owner may be read. One copy for both callers: two exceed the BPF stack of 6.1. */
 static __noinline void report(void *ctx, struct Qdisc *qdisc, struct sk_buff *skb, struct sock *sk)
 {
-	__u64 key = (__u64)skb, now = bpf_ktime_get_boot_ns(), *since, split = 0;
+	__u64 key = event_address(skb), now = bpf_ktime_get_boot_ns(), *since, split = 0;
 	struct qdisc_wait_event *e = qdisc_wait_begin();
 	struct net_device *dev = skb->dev;
 	struct skb_shared_info *shared;
@@ -235,6 +235,7 @@ SEC("tp_btf/qdisc_dequeue")
 int BPF_PROG(qdisc_wait_leave, struct Qdisc *qdisc, const struct netdev_queue *txq, int packets, struct sk_buff *skb)
 {
 	struct bulk bulk = {.ctx = ctx, .qdisc = qdisc};
+	__u32 turns;
 
 	/* The tracepoint also fires for an empty dequeue. */
 	if (!skb || packets < 1)
@@ -242,7 +243,9 @@ int BPF_PROG(qdisc_wait_leave, struct Qdisc *qdisc, const struct netdev_queue *t
 	report(ctx, qdisc, skb, skb->sk);
 	if (packets > 1) {
 		bulk.skb = skb->next;
-		bpf_loop(packets < BULK_MAX ? packets - 1 : BULK_MAX, report_next, &bulk, 0);
+		turns = EVENT_LOOP((__u32)packets - 1, BULK_MAX, report_next, &bulk);
+		if (bulk.skb && turns < (__u32)packets - 1)
+			__sync_fetch_and_add(&qdisc_wait_losses.memory, (__u32)packets - 1 - turns);
 	}
 	return 0;
 }

@@ -62,7 +62,7 @@ struct {
 
 static __always_inline int begun(const void *request)
 {
-	__u64 key = (__u64)request;
+	__u64 key = event_address(request);
 	struct scan scan = {.began_ns = bpf_ktime_get_boot_ns(), .netns = event_current_netns()};
 
 	event_fill_owner(&scan.owner);
@@ -95,7 +95,7 @@ static __always_inline bool was_aborted(const struct cfg80211_scan_info *info)
 
 static __always_inline int ended(void *ctx, const void *request, const void *info)
 {
-	__u64 key = (__u64)request;
+	__u64 key = event_address(request);
 	struct scan *scan = bpf_map_lookup_elem(&wifi_scan_open, &key);
 	struct wifi_scan_event *e = wifi_scan_begin();
 

@@ -44,10 +44,12 @@ static const struct field lookup_fields[] = {
 };
 #undef L
 
+#define LOOKUP "dns_lookup_"
+
 struct library_attach {
 	struct kernel_object *object;
 	const char *program;
-	bool is_return;
+	bool is_return; /* of the function that the program's name ends with */
 	unsigned count;
 	struct why *why;
 };
@@ -58,10 +60,13 @@ static int attach_library(const char *path, void *context)
 
 	for (size_t i = 0; i < ARRAY_SIZE(function_items); i++) {
 		LIBBPF_OPTS(bpf_uprobe_opts, options, .func_name = function_items[i].name,
-			    .bpf_cookie = function_items[i].value, .retprobe = attach->is_return);
-		struct bpf_link *link = bpf_program__attach_uprobe_opts(
-			kernel_object_program(attach->object, attach->program), -1, path, 0, &options);
+			    .retprobe = attach->is_return);
+		struct bpf_link *link;
 
+		if (attach->is_return && strcmp(attach->program + strlen(LOOKUP), function_items[i].name) != 0)
+			continue;
+		link = bpf_program__attach_uprobe_opts(kernel_object_program(attach->object, attach->program), -1, path,
+						       0, &options);
 		/* A library may lack one of the functions, or be unmapped by now. */
 		if (kernel_object_keep_link(attach->object, attach->program, link, attach->why) == 0)
 			attach->count++;
@@ -103,7 +108,8 @@ static int attach_libraries(struct kernel_object *object, const char *program, s
 static const struct event_role lookup_roles[] = {
 	{
 		.name = "resolver functions of the C library",
-		.hooks = {{.programs = {"dns_lookup_enter", "dns_lookup_return"},
+		.hooks = {{.programs = {LOOKUP "enter", LOOKUP "getaddrinfo", LOOKUP "gethostbyname",
+					LOOKUP "gethostbyname2"},
 			   .attach = attach_libraries,
 			   .check = check_libraries}},
 	},

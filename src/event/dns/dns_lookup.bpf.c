@@ -31,8 +31,7 @@ int BPF_KPROBE(dns_lookup_enter, const char *host)
 	return 0;
 }
 
-SEC("uretprobe")
-int BPF_KRETPROBE(dns_lookup_return, long result)
+static __always_inline int returned(void *ctx, __u8 function, long result)
 {
 	__u64 thread = bpf_get_current_pid_tgid();
 	struct dns_call *call = bpf_map_lookup_elem(&dns_lookup_calls, &thread);
@@ -45,10 +44,10 @@ int BPF_KRETPROBE(dns_lookup_return, long result)
 		event_set_current(&dns_lookup_config, &e->head);
 		if (dns_lookup_config.needs & EVENT_NEED_NETNS)
 			e->head.netns = event_current_netns();
-		e->data.function = (__u8)bpf_get_attach_cookie(ctx);
+		e->data.function = function;
 		e->data.lat_ns = bpf_ktime_get_boot_ns() - call->began_ns;
 		__builtin_memcpy(e->data.host, call->host, sizeof(e->data.host));
-		if (e->data.function == DNS_GETADDRINFO)
+		if (function == DNS_GETADDRINFO)
 			e->data.error = (__u32) - (int)result;
 		else
 			e->data.error = result ? 0 : DNS_LOOKUP_FAILED;
@@ -57,3 +56,15 @@ int BPF_KRETPROBE(dns_lookup_return, long result)
 	bpf_map_delete_elem(&dns_lookup_calls, &thread);
 	return 0;
 }
+
+/* A program per function: attached to several, it could tell which only since 5.15. */
+#define RETURN_OF(function, number)                                                                                    \
+	SEC("uretprobe")                                                                                               \
+	int BPF_KRETPROBE(dns_lookup_##function, long result)                                                          \
+	{                                                                                                              \
+		return returned(ctx, number, result);                                                                  \
+	}
+
+RETURN_OF(getaddrinfo, DNS_GETADDRINFO)
+RETURN_OF(gethostbyname, DNS_GETHOSTBYNAME)
+RETURN_OF(gethostbyname2, DNS_GETHOSTBYNAME2)

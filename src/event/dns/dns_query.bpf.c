@@ -253,7 +253,7 @@ int BPF_PROG(dns_query_answered, struct sk_buff *skb)
 SEC("tp_btf/inet_sk_error_report")
 int BPF_PROG(dns_query_error, struct sock *sk)
 {
-	struct dns_asker *asker = bpf_sk_storage_get(&dns_query_asker, sk, NULL, 0);
+	struct dns_asker *asker = event_store_get(&dns_query_asker, sk, 0);
 
 	if (asker)
 		asker->error = (__u32)sk->sk_err;
@@ -281,7 +281,7 @@ int dns_query_closed(struct bpf_sock *ctx)
 
 	if (ctx->protocol != IPPROTO_UDP)
 		return ALLOW;
-	asker = bpf_sk_storage_get(&dns_query_asker, ctx, NULL, 0);
+	asker = event_store_get(&dns_query_asker, ctx, 0);
 	if (!asker)
 		return ALLOW;
 	for (__u32 i = 0; i < QUERIES_KEPT; i++) {

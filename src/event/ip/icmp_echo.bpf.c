@@ -144,7 +144,7 @@ static __always_inline void remember(void *ctx, struct sock *sk, const struct ec
 	old = *slot;
 	*slot = *key;
 	asker->next++;
-	asker->sk = (__u64)sk;
+	asker->sk = event_address(sk);
 	if (old.netns)
 		unanswered(ctx, &old, asker->error);
 	asker->error = 0;
@@ -179,7 +179,7 @@ int BPF_PROG(icmp_echo_sent, struct sk_buff *skb)
 	icmp_echo_cancel(e);
 	set_key(&key, &packet.destination, &echo, packet.proto, dev);
 	remember(ctx, sk, &key);
-	request.sk = (__u64)sk;
+	request.sk = event_address(sk);
 	request.sent_ns = bpf_ktime_get_boot_ns();
 	event_remember(&icmp_echo_requests, &key, &request, &icmp_echo_losses);
 	return 0;
@@ -234,7 +234,7 @@ int BPF_PROG(icmp_echo_answered, struct sk_buff *skb)
 
 static __always_inline int ready(struct sock *sk)
 {
-	__u64 reader = (__u64)sk;
+	__u64 reader = event_address(sk);
 	struct answer *answer;
 
 	if (!is_icmp_sock(sk))
@@ -250,7 +250,7 @@ static __always_inline int ready(struct sock *sk)
 
 static __always_inline int has_read(void *ctx, struct sock *sk, int result, int flags)
 {
-	__u64 now = bpf_ktime_get_boot_ns(), reader = (__u64)sk;
+	__u64 now = bpf_ktime_get_boot_ns(), reader = event_address(sk);
 	struct answer *answer;
 
 	if (!is_icmp_sock(sk) || result < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
@@ -318,7 +318,7 @@ int BPF_PROG(icmp_echo_error, struct sock *sk)
 
 	if (!is_icmp_sock(sk))
 		return 0;
-	asker = bpf_sk_storage_get(&icmp_echo_asker, sk, NULL, 0);
+	asker = event_store_get(&icmp_echo_asker, sk, 0);
 	if (asker)
 		asker->error = (__u32)sk->sk_err;
 	return 0;
@@ -333,7 +333,7 @@ int icmp_echo_closed(struct bpf_sock *ctx)
 
 	if (ctx->protocol != IPPROTO_ICMP && ctx->protocol != IPPROTO_ICMPV6)
 		return ALLOW;
-	asker = bpf_sk_storage_get(&icmp_echo_asker, ctx, NULL, 0);
+	asker = event_store_get(&icmp_echo_asker, ctx, 0);
 	if (!asker)
 		return ALLOW;
 	reader = asker->sk;

@@ -258,7 +258,7 @@ int BPF_PROG(icmp_error_received, struct sk_buff *skb)
 		hand->sk = flow_recall_owner(&icmp_error_owners, &key, &e->head);
 	}
 	__builtin_memcpy(&hand->event, e, sizeof(*e));
-	hand->skb = (__u64)skb;
+	hand->skb = event_address(skb);
 	icmp_error_cancel(e);
 	return 0;
 }
@@ -285,7 +285,7 @@ int BPF_PROG(icmp_error_delivered, struct sock *sk)
 		return 0;
 	e->data.error = (__u32)sk->sk_err;
 	event_set_owner(&icmp_error_config, &e->head, sk);
-	e->head.cookie = bpf_get_socket_cookie(sk);
+	e->head.cookie = event_cookie(sk);
 	return 0;
 }
 
@@ -293,7 +293,7 @@ static __always_inline int freed(void *ctx, struct sk_buff *skb)
 {
 	struct in_hand *hand = in_hand();
 
-	if (hand && hand->skb == (__u64)skb)
+	if (hand && hand->skb == event_address(skb))
 		return put_down(ctx, hand);
 	return 0;
 }
@@ -337,7 +337,7 @@ int BPF_PROG(icmp_error_sent, struct sk_buff *skb)
 	struct sock *sk = skb->sk;
 
 	/* Forwarded, not for this host. */
-	if (hand && hand->skb == (__u64)skb)
+	if (hand && hand->skb == event_address(skb))
 		hand->skb = 0;
 	if (!sk || !is_whole(sk))
 		return 0;

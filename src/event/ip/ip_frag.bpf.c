@@ -187,7 +187,7 @@ int BPF_PROG(ip_frag_received, struct sk_buff *skb)
 	struct net_device *dev = skb->dev;
 	struct fragment fragment = {};
 	struct arrival arrival = {};
-	__u64 address = (__u64)skb;
+	__u64 address = event_address(skb);
 	struct whole_key key;
 	struct packet packet;
 	struct ip_frag_event *e;
@@ -215,7 +215,7 @@ int BPF_PROG(ip_frag_sent, struct sk_buff *skb)
 	struct net_device *dev = skb->dev;
 	struct fragment fragment = {};
 	struct sock *sk = skb->sk;
-	__u64 address = (__u64)skb;
+	__u64 address = event_address(skb);
 	struct ip_frag_event *e;
 	struct packet packet;
 
@@ -259,7 +259,7 @@ static __always_inline void set_reason(struct ip_frag *data, __u32 reason, const
 
 static __always_inline int lost(unsigned long long *ctx, struct sk_buff *skb)
 {
-	__u64 address = (__u64)skb;
+	__u64 address = event_address(skb);
 	struct arrival *arrival = bpf_map_lookup_elem(&ip_frag_arrivals, &address), from;
 	struct fragment fragment = {};
 	struct ip_frag_event *e;

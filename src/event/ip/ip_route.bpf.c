@@ -47,7 +47,7 @@ struct {
 
 static __always_inline int begins(const void *flow)
 {
-	__u64 key = (__u64)flow, now = bpf_ktime_get_boot_ns();
+	__u64 key = event_address(flow), now = bpf_ktime_get_boot_ns();
 
 	bpf_map_update_elem(&ip_route_since, &key, &now, BPF_ANY);
 	return 0;
@@ -82,7 +82,7 @@ int BPF_PROG(ip_route_packet, struct sk_buff *skb)
 /* Call after table and error are set. ifindex: receiving interface; 1 for locally generated packets. */
 static __always_inline void set_times(struct ip_route *data, const void *flow, __u32 ifindex)
 {
-	__u64 now = bpf_ktime_get_boot_ns(), key = (__u64)flow, *since;
+	__u64 now = bpf_ktime_get_boot_ns(), key = event_address(flow), *since;
 	__u32 zero = 0;
 	struct hand *hand = bpf_map_lookup_elem(&ip_route_hand, &zero);
 

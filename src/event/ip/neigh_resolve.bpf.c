@@ -29,7 +29,7 @@ SEC("tp_btf/neigh_create")
 int BPF_PROG(neigh_resolve_create, struct neigh_table *table, struct net_device *dev, const void *address,
 	     const struct neighbour *neigh)
 {
-	__u64 key = (__u64)neigh, now = bpf_ktime_get_boot_ns();
+	__u64 key = event_address(neigh), now = bpf_ktime_get_boot_ns();
 
 	bpf_map_update_elem(&neigh_resolve_since, &key, &now, BPF_ANY);
 	return 0;
@@ -39,7 +39,7 @@ int BPF_PROG(neigh_resolve_create, struct neigh_table *table, struct net_device 
 SEC("tp_btf/neigh_event_send_done")
 int BPF_PROG(neigh_resolve_ask, struct neighbour *neigh)
 {
-	__u64 key = (__u64)neigh, now = bpf_ktime_get_boot_ns();
+	__u64 key = event_address(neigh), now = bpf_ktime_get_boot_ns();
 
 	if (neigh->nud_state == NUD_INCOMPLETE)
 		bpf_map_update_elem(&neigh_resolve_since, &key, &now, BPF_NOEXIST);
@@ -72,7 +72,7 @@ static __always_inline __u32 questions(struct neighbour *neigh)
 
 static __always_inline int report(void *ctx, struct neighbour *neigh, __u32 error)
 {
-	__u64 key = (__u64)neigh, *since = bpf_map_lookup_elem(&neigh_resolve_since, &key);
+	__u64 key = event_address(neigh), *since = bpf_map_lookup_elem(&neigh_resolve_since, &key);
 	struct net_device *dev = neigh->dev;
 	struct neigh_resolve_event *e;
 	__u64 lat_ns = since ? bpf_ktime_get_boot_ns() - *since : EVENT_UNKNOWN64;
@@ -95,7 +95,7 @@ static __always_inline int report(void *ctx, struct neighbour *neigh, __u32 erro
 SEC("tp_btf/neigh_update")
 int BPF_PROG(neigh_resolve_answer, struct neighbour *neigh, const __u8 *address, __u8 state)
 {
-	__u64 key = (__u64)neigh;
+	__u64 key = event_address(neigh);
 
 	if (!(state & NUD_VALID))
 		return 0;
@@ -109,7 +109,7 @@ int BPF_PROG(neigh_resolve_answer, struct neighbour *neigh, const __u8 *address,
 SEC("tp_btf/neigh_timer_handler")
 int BPF_PROG(neigh_resolve_timer, struct neighbour *neigh)
 {
-	__u64 key = (__u64)neigh;
+	__u64 key = event_address(neigh);
 
 	/* No packet waits for a known neighbour that stops answering. */
 	if (!(neigh->nud_state & NUD_FAILED) || !bpf_map_lookup_elem(&neigh_resolve_since, &key))
@@ -121,7 +121,7 @@ int BPF_PROG(neigh_resolve_timer, struct neighbour *neigh)
 SEC("tp_btf/neigh_cleanup_and_release")
 int BPF_PROG(neigh_resolve_release, struct neighbour *neigh)
 {
-	__u64 key = (__u64)neigh;
+	__u64 key = event_address(neigh);
 
 	bpf_map_delete_elem(&neigh_resolve_since, &key);
 	return 0;

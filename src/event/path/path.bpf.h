@@ -186,7 +186,7 @@ static __always_inline void path_learn_owner(const volatile struct event_config 
 
 	if (!(config->needs & PATH_OWNER_NEEDS))
 		return;
-	owner = bpf_sk_storage_get(&event_owners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	owner = event_store_get(&event_owners, sk, BPF_SK_STORAGE_GET_F_CREATE);
 	if (owner && (owner->pid_tgid != ((__u64)(__u32)task->tgid << 32 | (__u32)task->pid) || owner->of_listener))
 		event_fill_owner(owner);
 }

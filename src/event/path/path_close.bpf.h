@@ -37,7 +37,7 @@ static long lose_one(__u32 index, struct tx_acked *lost)
 /* No more ACKs will come. */
 static __always_inline void tx_close(void *ctx, struct sock *sk)
 {
-	struct tx_sock *own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
+	struct tx_sock *own = event_store_get(&path_tx_sock, sk, 0);
 	struct tx_acked lost = {.ctx = ctx, .own = own};
 
 	if (own && own->tail - own->head <= TX_FLYING_MAX)

@@ -234,7 +234,7 @@ int BPF_PROG(path_few_write, struct sock *sk, struct msghdr *message)
 
 	if (!path_is_sock_chosen(sk))
 		return 0;
-	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	own = event_store_get(&path_tx_sock, sk, BPF_SK_STORAGE_GET_F_CREATE);
 	tp = tcp_of(sk);
 	if (!own || !tp)
 		return 0;
@@ -253,7 +253,7 @@ static __always_inline struct path_way *few_begin_out(void *ctx, struct sk_buff 
 						      const struct packet *packet, const struct packet_tcp *tcp)
 {
 	struct path_mark now = path_now(PATH_PROCESS), left = now;
-	struct tx_sock *own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	struct tx_sock *own = event_store_get(&path_tx_sock, sk, BPF_SK_STORAGE_GET_F_CREATE);
 	struct path_way *way;
 
 	/* The same packet at a stacked interface. */

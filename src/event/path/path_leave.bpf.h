@@ -248,7 +248,7 @@ static __always_inline int was_written(struct sock *sk, __u32 bytes, bool sees_r
 
 	if (!path_is_sock_chosen(sk))
 		return 0;
-	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	own = event_store_get(&path_tx_sock, sk, BPF_SK_STORAGE_GET_F_CREATE);
 	tp = tcp_of(sk);
 	if (!own || !tp)
 		return 0;
@@ -375,7 +375,7 @@ static __always_inline void set_writer(struct event_head *head, const struct soc
 
 static __always_inline void begin_data(void *ctx, struct path_way *way, struct sock *sk, struct path_mark *now)
 {
-	struct tx_sock *own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	struct tx_sock *own = event_store_get(&path_tx_sock, sk, BPF_SK_STORAGE_GET_F_CREATE);
 	struct segment segment = {.seq = way->event.data.seq, .bytes = way->event.data.end_seq - way->event.data.seq};
 	bool again;
 
@@ -464,7 +464,7 @@ static __always_inline bool was_put_aside(struct sock *sk, const struct packet_t
 	/* What TCP is sending now comes after all that it has sent. */
 	if (!tcp->bytes || !is_tcp(sk) || (__s32)(end - READ(sk, snd_nxt)) > 0)
 		return false;
-	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
+	own = event_store_get(&path_tx_sock, sk, 0);
 	if (!own)
 		return false;
 	/* First packet seen of this socket. */
@@ -620,7 +620,7 @@ static __always_inline struct path_way *find_piece(struct sk_buff *skb)
 	if (!sk || skb->skb_iif || !is_whole(sk) || !is_tcp(sk) || !path_is_sock_chosen(sk) ||
 	    !read_segment(&segment, skb))
 		return NULL;
-	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
+	own = event_store_get(&path_tx_sock, sk, 0);
 	if (!own || own->head == own->tail)
 		return NULL;
 	piece.own = own;
@@ -834,7 +834,7 @@ static __always_inline void tx_ack(void *ctx, struct sock *sk, __u32 ack, struct
 	struct tx_sock *own;
 	__u32 count;
 
-	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
+	own = event_store_get(&path_tx_sock, sk, 0);
 	if (!own || own->head == own->tail)
 		return;
 	acked.own = own;

@@ -275,7 +275,7 @@ static __always_inline bool rx_is_marked(const struct sock *sk)
 /* Packets waiting in a socket; NULL: none followed yet. */
 static __always_inline struct rx_queue *rx_queue_find(struct sock *sk)
 {
-	return rx_is_marked(sk) ? bpf_sk_storage_get(&path_rx_queue, sk, NULL, 0) : NULL;
+	return rx_is_marked(sk) ? event_store_get(&path_rx_queue, sk, 0) : NULL;
 }
 
 static __always_inline struct rx_queue *rx_queue_make(struct sock *sk)
@@ -284,7 +284,7 @@ static __always_inline struct rx_queue *rx_queue_make(struct sock *sk)
 
 	if (mark && !*mark)
 		*mark = 1;
-	return bpf_sk_storage_get(&path_rx_queue, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	return event_store_get(&path_rx_queue, sk, BPF_SK_STORAGE_GET_F_CREATE);
 }
 
 static __always_inline struct rx_task *rx_task_at(__u32 tid)

@@ -44,7 +44,7 @@ static __always_inline int life_sent(struct sock_life *life, struct sock *sk, in
 {
 	if (!life || result < 0)
 		return 0;
-	life->sk = (__u64)sk;
+	life->sk = event_address(sk);
 	__sync_fetch_and_add(&life->tx_bytes, (__u64)result);
 	__sync_fetch_and_add(&life->sends, 1);
 	return 0;
@@ -54,7 +54,7 @@ static __always_inline int life_received(struct sock_life *life, struct sock *sk
 {
 	if (!life || result < 0)
 		return 0;
-	life->sk = (__u64)sk;
+	life->sk = event_address(sk);
 	__sync_fetch_and_add(&life->rx_bytes, (__u64)result);
 	__sync_fetch_and_add(&life->receives, 1);
 	return 0;
@@ -90,13 +90,13 @@ static __always_inline void set_close(const volatile struct event_config *config
 
 static __always_inline struct sock_life *any_life(struct sock *sk, __u64 flags)
 {
-	return bpf_sk_storage_get(&sock_close_life, sk, NULL, flags);
+	return event_store_get(&sock_close_life, sk, flags);
 }
 
 SEC("cgroup/sock_create")
 int sock_close_create(struct bpf_sock *ctx)
 {
-	life_begins(bpf_sk_storage_get(&sock_close_life, ctx, NULL, BPF_SK_STORAGE_GET_F_CREATE));
+	life_begins(event_store_get(&sock_close_life, ctx, BPF_SK_STORAGE_GET_F_CREATE));
 	return ALLOW;
 }
 
@@ -109,7 +109,7 @@ static __always_inline int life_state(struct sock *sk, int oldstate, int newstat
 		return 0;
 	life = any_life(sk, BPF_SK_STORAGE_GET_F_CREATE);
 	if (life)
-		life->sk = (__u64)sk;
+		life->sk = event_address(sk);
 	life_begins(life);
 	return 0;
 }
@@ -169,7 +169,7 @@ int BPF_PROG(sock_close_recv_inet6, struct socket *socket, void *message, __u64 
 SEC("cgroup/sock_release")
 int sock_close_release(struct bpf_sock *ctx)
 {
-	struct sock_life *life = bpf_sk_storage_get(&sock_close_life, ctx, NULL, 0);
+	struct sock_life *life = event_store_get(&sock_close_life, ctx, 0);
 	struct sock_close_event *e = sock_close_begin();
 
 	if (!e)
@@ -183,15 +183,14 @@ int sock_close_release(struct bpf_sock *ctx)
 
 static __always_inline struct sock_life *udp_life(struct sock *sk)
 {
-	return is_udp(sk->sk_protocol) ? bpf_sk_storage_get(&udp_close_life, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE)
-				       : NULL;
+	return is_udp(sk->sk_protocol) ? event_store_get(&udp_close_life, sk, BPF_SK_STORAGE_GET_F_CREATE) : NULL;
 }
 
 SEC("cgroup/sock_create")
 int udp_close_create(struct bpf_sock *ctx)
 {
 	if (is_udp(ctx->protocol))
-		life_begins(bpf_sk_storage_get(&udp_close_life, ctx, NULL, BPF_SK_STORAGE_GET_F_CREATE));
+		life_begins(event_store_get(&udp_close_life, ctx, BPF_SK_STORAGE_GET_F_CREATE));
 	return ALLOW;
 }
 
@@ -232,6 +231,19 @@ int BPF_PROG(udp_close_recv_udp6, struct sock *sk, void *message, __u64 size, in
 	return flags & MSG_PEEK ? 0 : life_received(udp_life(sk), sk, result);
 }
 
+/* Before 5.19 those two have another argument; these are also called for TCP. */
+SEC("fexit/inet_recvmsg")
+int BPF_PROG(udp_close_recv_inet, struct socket *socket, void *message, __u64 size, int flags, int result)
+{
+	return flags & MSG_PEEK ? 0 : life_received(udp_life(socket->sk), socket->sk, result);
+}
+
+SEC("fexit/inet6_recvmsg")
+int BPF_PROG(udp_close_recv_inet6, struct socket *socket, void *message, __u64 size, int flags, int result)
+{
+	return flags & MSG_PEEK ? 0 : life_received(udp_life(socket->sk), socket->sk, result);
+}
+
 SEC("cgroup/sock_release")
 int udp_close_release(struct bpf_sock *ctx)
 {
@@ -240,7 +252,7 @@ int udp_close_release(struct bpf_sock *ctx)
 
 	if (!is_udp(ctx->protocol))
 		return ALLOW;
-	life = bpf_sk_storage_get(&udp_close_life, ctx, NULL, 0);
+	life = event_store_get(&udp_close_life, ctx, 0);
 	e = udp_close_begin();
 	if (!e)
 		return ALLOW;

@@ -51,7 +51,8 @@ static const struct event_role udp_roles[] = {
 	{
 		.name = "receive calls",
 		.hooks = {{.programs = {"udp_close_recv"}},
-			  {.programs = {"udp_close_recv_udp", "udp_close_recv_udp6"}}},
+			  {.programs = {"udp_close_recv_udp", "udp_close_recv_udp6"}},
+			  {.programs = {"udp_close_recv_inet", "udp_close_recv_inet6"}}},
 	},
 };
 EVENT_TYPE(udp_close, "udp.close", struct sock_close, close_fields, udp_roles,

@@ -52,7 +52,7 @@ struct {
 static __always_inline int connect_ended(void *ctx, struct sock *sk, struct connecting *connecting, int newstate)
 {
 	struct sock_connect_event *e;
-	__u64 began_ns = connecting->began_ns, address = (__u64)sk;
+	__u64 began_ns = connecting->began_ns, address = event_address(sk);
 	__u32 error = newstate == SOCKET_CLOSE ? (__u32)sk->sk_err : 0;
 	__u64 cookie;
 
@@ -68,7 +68,7 @@ static __always_inline int connect_ended(void *ctx, struct sock *sk, struct conn
 		error = ECANCELED;
 	}
 	if (error) {
-		cookie = bpf_get_socket_cookie(sk);
+		cookie = event_cookie(sk);
 		bpf_map_update_elem(&sock_connect_reported, &address, &cookie, BPF_ANY);
 	}
 	e = sock_connect_begin();
@@ -95,7 +95,7 @@ static __always_inline void connect_began(void *ctx, struct connecting *connecti
 static __always_inline int connect_state(void *ctx, struct sock *sk, int oldstate, int newstate)
 {
 	struct connecting *connecting;
-	__u64 address = (__u64)sk;
+	__u64 address = event_address(sk);
 
 	if (newstate == SOCKET_SYN_SENT) {
 		connecting = event_remember_sock(&sock_connect_began, sk, &sock_connect_losses);
@@ -108,7 +108,7 @@ static __always_inline int connect_state(void *ctx, struct sock *sk, int oldstat
 	}
 	if (oldstate != SOCKET_SYN_SENT)
 		return 0;
-	connecting = bpf_sk_storage_get(&sock_connect_began, sk, NULL, 0);
+	connecting = event_store_get(&sock_connect_began, sk, 0);
 	return connecting ? connect_ended(ctx, sk, connecting, newstate) : 0;
 }
 
@@ -145,7 +145,7 @@ static __always_inline bool was_reported(struct sock *sk, long result)
 {
 	__u16 protocol = sk ? BPF_CORE_READ(sk, sk_protocol) : 0;
 	__u16 family = sk ? BPF_CORE_READ(sk, __sk_common.skc_family) : 0;
-	__u64 address = (__u64)sk, *cookie;
+	__u64 address = event_address(sk), *cookie;
 
 	if ((family != AF_INET && family != AF_INET6) || (protocol != IPPROTO_TCP && protocol != IPPROTO_MPTCP))
 		return false;
@@ -213,7 +213,7 @@ static __always_inline int first_received(void *ctx, struct sock *sk, int result
 
 	if (result <= 0)
 		return 0;
-	connecting = bpf_sk_storage_get(&sock_firstbyte_began, sk, NULL, 0);
+	connecting = event_store_get(&sock_firstbyte_began, sk, 0);
 	if (!connecting || !connecting->began_ns)
 		return 0;
 	began_ns = connecting->began_ns;

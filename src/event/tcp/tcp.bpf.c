@@ -27,7 +27,7 @@ static __always_inline int state_changed(void *ctx, struct sock *sk, int oldstat
 
 	if (!is_tcp(sk) || oldstate == newstate)
 		return 0;
-	since = bpf_sk_storage_get(&tcp_state_since, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	since = event_store_get(&tcp_state_since, sk, BPF_SK_STORAGE_GET_F_CREATE);
 	if (since) {
 		/* The twin reported it first. */
 		if (since->known && since->state == (__u32)newstate)
@@ -123,7 +123,7 @@ static __always_inline int life_changed(void *ctx, struct sock *sk, int oldstate
 	if (!flags || !is_tcp(sk) ||
 	    (newstate == SOCKET_CLOSE && (oldstate == SOCKET_LISTEN || oldstate == SOCKET_CLOSE)))
 		return 0;
-	life = bpf_sk_storage_get(&tcp_close_life, sk, NULL, flags);
+	life = event_store_get(&tcp_close_life, sk, flags);
 	if (newstate != SOCKET_CLOSE) {
 		if (life) {
 			life->born_ns = bpf_ktime_get_boot_ns();

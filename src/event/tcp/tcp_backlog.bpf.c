@@ -40,9 +40,7 @@ int BPF_PROG(tcp_backlog_ready, struct sock *sk)
  * path.
  */
 SEC("fexit/inet_csk_complete_hashdance")
-int BPF_PROG(tcp_backlog_done, struct sock *sk)
+int BPF_PROG(tcp_backlog_done, struct sock *sk, struct sock *child, void *request, bool own, struct sock *queued_child)
 {
-	__u64 child = 0;
-
-	return bpf_get_func_ret(ctx, &child) == 0 && child && is_tcp(sk) ? queued(ctx, sk) : 0;
+	return queued_child && is_tcp(sk) ? queued(ctx, sk) : 0;
 }

@@ -60,14 +60,14 @@ static __always_inline int life_changed(void *ctx, struct sock *sk, int oldstate
 	if (!is_tcp(sk))
 		return 0;
 	if (newstate == SOCKET_ESTABLISHED) {
-		since = bpf_sk_storage_get(&tcp_cong_since, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+		since = event_store_get(&tcp_cong_since, sk, BPF_SK_STORAGE_GET_F_CREATE);
 		if (since && !since->since_ns)
 			since->since_ns = bpf_ktime_get_boot_ns();
 		return 0;
 	}
 	if (newstate != SOCKET_CLOSE)
 		return 0;
-	since = bpf_sk_storage_get(&tcp_cong_since, sk, NULL, 0);
+	since = event_store_get(&tcp_cong_since, sk, 0);
 	if (!since || !since->changed)
 		return 0;
 	/* The twin sees that it was reported. */

@@ -196,7 +196,7 @@ static __always_inline __u32 new_bytes(struct sk_buff *skb, const struct tcp_soc
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(tcp_exchange_segment, struct sock *sk, struct sk_buff *skb)
 {
-	struct exchange_state *state = bpf_sk_storage_get(&tcp_exchange_about, sk, NULL, 0);
+	struct exchange_state *state = event_store_get(&tcp_exchange_about, sk, 0);
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 	struct finding found = {};
 	__u32 bytes, end = 0, sent;
@@ -317,8 +317,8 @@ static __always_inline int state_changed(void *ctx, struct sock *sk, int oldstat
 	if (oldstate != SOCKET_ESTABLISHED && newstate != SOCKET_LAST_ACK && newstate != SOCKET_CLOSE)
 		return 0;
 	tp = is_tcp(sk) ? bpf_skc_to_tcp_sock(sk) : NULL;
-	state = tp ? bpf_sk_storage_get(&tcp_exchange_about, sk, NULL,
-					oldstate == SOCKET_ESTABLISHED ? BPF_SK_STORAGE_GET_F_CREATE : 0)
+	state = tp ? event_store_get(&tcp_exchange_about, sk,
+				     oldstate == SOCKET_ESTABLISHED ? BPF_SK_STORAGE_GET_F_CREATE : 0)
 		   : NULL;
 	if (!state)
 		return 0;
@@ -367,7 +367,7 @@ int tcp_exchange_seed(struct bpf_iter__task_file *ctx)
 	tp = sk && is_tcp(sk) && sk->__sk_common.skc_state == SOCKET_ESTABLISHED ? bpf_skc_to_tcp_sock(sk) : NULL;
 	if (!tp)
 		return 0;
-	state = bpf_sk_storage_get(&tcp_exchange_about, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	state = event_store_get(&tcp_exchange_about, sk, BPF_SK_STORAGE_GET_F_CREATE);
 	if (state && !state->known)
 		begin_state(state, tp);
 	return 0;

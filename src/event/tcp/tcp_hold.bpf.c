@@ -96,7 +96,7 @@ int BPF_PROG(tcp_hold_segment, struct sk_buff *skb)
 	if (!sk || skb->skb_iif || !is_whole(sk) || !is_tcp(sk) || !read_segment(&segment, skb))
 		return 0;
 	end = segment.seq + segment.bytes;
-	since = bpf_sk_storage_get(&tcp_hold_since, sk, NULL, 0);
+	since = event_store_get(&tcp_hold_since, sk, 0);
 	if (since && since->since_ns && (__s32)(since->seq - segment.seq) >= 0 && (__s32)(since->seq - end) < 0) {
 		(void)report_hold(ctx, sk, since);
 		since->since_ns = 0;

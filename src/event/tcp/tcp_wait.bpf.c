@@ -42,7 +42,7 @@ int BPF_PROG(tcp_wait_arrival, struct sock *sk, struct sk_buff *skb)
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(tcp_wait_read, struct sock *sk)
 {
-	struct wait_since *since = bpf_sk_storage_get(&tcp_wait_since, sk, NULL, 0);
+	struct wait_since *since = event_store_get(&tcp_wait_since, sk, 0);
 	struct tcp_wait_event *e;
 	struct tcp_sock *tp;
 	__u64 since_ns;

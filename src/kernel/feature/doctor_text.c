@@ -64,10 +64,6 @@ static bool add_event_source(const struct check_list *list, struct buf *text)
 		buf_add_text(text, "no events: cannot read the kernel's BTF");
 		return false;
 	}
-	if (is_refused(list, "atomics") && is_ok(list, "raw_tp")) {
-		buf_add_text(text, "no event can be loaded: this kernel lacks BPF atomics with a result");
-		return false;
-	}
 	if (is_ok(list, "tp_btf")) {
 		buf_add_text(text, "events from BTF tracepoints");
 	} else if (is_ok(list, "raw_tp") || is_ok(list, "tracepoint")) {
@@ -80,6 +76,8 @@ static bool add_event_source(const struct check_list *list, struct buf *text)
 			buf_add_format(text, ": this user lacks %s", buf_text(&lacking));
 		return false;
 	}
+	if (is_refused(list, "atomics"))
+		buf_add_text(text, ", without BPF atomics");
 	return true;
 }
 

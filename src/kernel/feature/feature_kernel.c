@@ -18,10 +18,10 @@ static void check_name(struct feature_context *context)
 	}
 	check_result(check, CHECK_OK, "%s %s %s, %ld CPUs online", name.sysname, name.release, name.machine,
 		     sysconf(_SC_NPROCESSORS_ONLN));
-	if (proctext_release(name.release) < 5015) {
+	if (proctext_release(name.release) < 5010) {
 		check->state = CHECK_LIMITED;
-		check_advise(check, "kernels before 5.15 are not tested: anything may be missing",
-			     "Linux 5.15 or later");
+		check_advise(check, "kernels before 5.10 are not tested: anything may be missing",
+			     "Linux 5.10 or later");
 	}
 }
 

@@ -73,7 +73,7 @@ static const struct program_note notes[] = {
 	{PROBE_SK_LOOKUP, "programs", CAPS_NET, "CONFIG_BPF_SYSCALL", "nothing: nest does not use it"},
 	{PROBE_RINGBUF, "data", CAPS_TRACE, "CONFIG_BPF_SYSCALL", "no events reach nest, only counts and histograms"},
 	{PROBE_ATOMICS, "data", CAPS_TRACE, "CONFIG_BPF_JIT",
-	 "no events: their programs use atomic operations that return a value", "5.12"},
+	 "nest uses its BPF programs for older kernels: no packet paths, bounded memory of sockets", "5.12"},
 	{PROBE_SK_STORAGE, "data", CAPS_TRACE, "CONFIG_BPF_SYSCALL",
 	 "socket owners and timestamps are kept in hash maps, which can overflow"},
 	{PROBE_STACK, "data", CAPS_TRACE, "CONFIG_STACKTRACE", "no kernel or user stacks with events"},
