@@ -652,6 +652,8 @@ TEST(sockets_in_time_wait_are_dropped)
 	CHECK_EQ_UINT(snapshot_table(snapshot, &socket_type)->count, 2);
 	CHECK_EQ_UINT(sockets[0].cookie, 1);
 	CHECK_EQ_UINT(sockets[1].cookie, 3);
+}
+
 /* --- sockets and their owners --- */
 
 static void add_owner(struct snapshot *snapshot, uint32_t inode, uint32_t pid, uint32_t fd)
