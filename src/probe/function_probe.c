@@ -481,8 +481,8 @@ static int open_trace(struct function_probe *s, struct why *why)
 		uint32_t *module = map_put(&modules, target->path, &new);
 
 		if (new)
-			*module = trace_writer_module(s->writer, &(struct flow_module){.path = target->path,
-										       .build_id = target->build_id});
+			*module = trace_writer_module(
+				s->writer, &(struct flow_module){.path = target->path, .build_id = target->build_id});
 		target->fn = trace_writer_function_number(s->writer);
 		trace_writer_function_is(s->writer, target->fn, *module, target->value, target->name, target->file);
 	}

@@ -126,9 +126,8 @@ static void keep_symbols(struct module *module, const Elf64_Sym *table, size_t c
 		if (ELF64_ST_TYPE(table[i].st_info) == STT_FILE)
 			file = table[i].st_name;
 		else if (ELF64_ST_TYPE(table[i].st_info) == STT_FUNC && table[i].st_value)
-			module->symbols[module->symbol_count++] =
-				(struct symbol){table[i].st_value, table[i].st_name, is_local ? file : 0,
-						(uint32_t)table[i].st_size};
+			module->symbols[module->symbol_count++] = (struct symbol){
+				table[i].st_value, table[i].st_name, is_local ? file : 0, (uint32_t)table[i].st_size};
 	}
 	sort_symbols(module->symbols, module->symbol_count);
 	module->names = names;
