@@ -151,11 +151,14 @@ def check_functions(o, program, trace):
 
 def check_answer(o, answer, name, file, what, program=None):
     d = answer['divergence'] or {}
-    good = (d.get('function') or '').split('(')[0] == name and d.get('file') == file
+    if name == 'account':
+        # Slower for one of its two callers: that one is named, and where it spends the time.
+        check(o, (d.get('function'), d.get('waits_in')) == ('second', name), what, answer['answer'])
+        return
+    good = d.get('function') == name and d.get('file') == file
     if good and program and name == 'init':
         good = source_of(program, address_of(d, 'address')) == (name, file)
-    if file:
-        good = good and f'({file})' in answer['answer']
+    good = good and f'({file})' in answer['answer']
     check(o, good, what, (d.get('function'), d.get('file'), answer['answer']))
 
 
@@ -169,7 +172,7 @@ def main():
         trace = record(o, old, what)
         slow = [str(r['session']) for r in rows(o, 'sessions', trace)][1::CLIENTS // BAD]
         answer = rows(o, 'compare', trace, '--bad', f'session in ({", ".join(slow)})')[0]
-        check_answer(o, answer, name, file, f'one trace, {what}: {name} of {file}', old)
+        check_answer(o, answer, name, file, f'one trace, {what}: {name}, {file or "weak"}', old)
     check_functions(o, old, trace)
     usual = record(o, old, 'x')
     same = record(o, build(o.room, 'same', ('two', 'one')), 'x')
