@@ -68,6 +68,6 @@ def slow(place, r):
 
 
 @fault('tinyproxy', 'error', 'send_http_error_message indicate_http_error opensock send_http_headers send_html_file '
-       'error_add_variable add_standard_vars', name='error-quick', labelled_only=True)
+       'error_add_variable add_standard_vars handle_connection_failure', name='error-quick', labelled_only=True)
 def error_quick(place, _r):
     return Session([place.speaks.ask('/refused/')], bad=True)

@@ -16,6 +16,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "flow/trace/elf_names.h"
 #include "flow/trace/trace_writer.h"
 #include "probe/function_probe_sockets.h"
 #include "probe/probe_text.h"
@@ -26,7 +27,9 @@
 
 struct target {
 	char *name;
+	char *file; /* source file; NULL: unknown */
 	char *path;
+	char *build_id;
 	uint64_t value;  /* file address */
 	uint64_t offset; /* file offset */
 	bool quick;      /* the kernel emulates its first instruction: no single step */
@@ -105,49 +108,40 @@ static int by_offset(const void *a, const void *b)
 	return r ? r : one->offset < other->offset ? -1 : one->offset > other->offset;
 }
 
-static void read_table(struct function_probe *s, Elf *elf, Elf_Scn *section, const char *path, int fd)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	GElf_Shdr header;
-	size_t count;
-
-	if (!data || !gelf_getshdr(section, &header) || !header.sh_entsize)
-		return;
-	count = header.sh_size / header.sh_entsize;
-	for (size_t i = 0; i < count && i < INT32_MAX && s->targets.count <= FUNCTIONS_MAX; i++) {
-		uint64_t offset;
-		const char *name;
-		GElf_Sym symbol;
-
-		if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || !symbol.st_value)
-			continue;
-		name = elf_strptr(elf, header.sh_link, symbol.st_name);
-		if (!name || !wanted(&s->options, name) || !file_offset(elf, symbol.st_value, &offset))
-			continue;
-		vec_push(&s->targets, (struct target){xstrdup(name), xstrdup(path), symbol.st_value, offset,
-						      is_quick(fd, offset), 0});
-	}
-}
-
 static void read_module(struct function_probe *s, const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
-	Elf_Scn *section = NULL;
+	struct elf_names names = {};
 
-	while (elf && (section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
+	if (elf)
+		elf_names_take(elf, &names);
+	vec_each(&names.items, item) {
+		uint64_t offset;
 
-		if (gelf_getshdr(section, &header) && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-			read_table(s, elf, section, path, fd);
+		if (s->targets.count > FUNCTIONS_MAX)
+			break;
+		if (wanted(&s->options, item->name) && file_offset(elf, item->address, &offset))
+			vec_push(&s->targets, (struct target){
+						      .name = xstrdup(item->name),
+						      .file = item->file ? xstrdup(item->file) : NULL,
+						      .path = xstrdup(path),
+						      .build_id = xstrdup(names.build_id),
+						      .value = item->address,
+						      .offset = offset,
+						      .quick = is_quick(fd, offset),
+					      });
 	}
+	elf_names_done(&names);
 	elf_end(elf);
 }
 
 static void free_target(struct target *target)
 {
 	free(target->name);
+	free(target->file);
 	free(target->path);
+	free(target->build_id);
 }
 
 /* .symtab and .dynsym list the same functions, and a function may have several names: one probe per offset. */
@@ -487,8 +481,10 @@ static int open_trace(struct function_probe *s, struct why *why)
 		uint32_t *module = map_put(&modules, target->path, &new);
 
 		if (new)
-			*module = trace_writer_module(s->writer, &(struct flow_module){.path = target->path});
-		target->fn = trace_writer_function(s->writer, *module, target->value, target->name);
+			*module = trace_writer_module(
+				s->writer, &(struct flow_module){.path = target->path, .build_id = target->build_id});
+		target->fn = trace_writer_function_number(s->writer);
+		trace_writer_function_is(s->writer, target->fn, *module, target->value, target->name, target->file);
 	}
 	map_done(&modules);
 	return 0;

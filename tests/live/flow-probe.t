@@ -19,13 +19,21 @@ __attribute__((noinline)) void answer(int fd, const char *text, size_t n)
 		_exit(1);
 }
 
+__attribute__((noinline)) void look_up(const char *text)
+{
+	if (*text == 's')
+		usleep(300000);
+}
+
 __attribute__((noinline)) void serve(int fd)
 {
 	char text[1000];
 	ssize_t n = read(fd, text, sizeof(text));
 
-	if (n > 0)
+	if (n > 0) {
+		look_up(text);
 		answer(fd, text, (size_t)n);
+	}
 	close(fd);
 }
 
@@ -50,7 +58,7 @@ server=$bg_pid
 ok 'it runs' wait_for 20 grep -q port "$room/out"
 port=$(sed -n 's/^port //p' "$room/out")
 
-# clients N SIZE...: connections one after the other, of these sizes; prints their ports.
+# clients SIZE...: connections one after the other, of these sizes; prints their ports. 77 bytes are a slow request.
 clients() {
 	python3 - "$port" "$@" <<'PYTHON'
 import socket, sys
@@ -58,7 +66,7 @@ for size in sys.argv[2:]:
     with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20) as s:
         s.settimeout(20)
         print(s.getsockname()[1], size)
-        s.sendall(b"x" * int(size))
+        s.sendall((b"s" if size == "77" else b"x") * int(size))
         got = b""
         while len(got) < int(size):
             more = s.recv(1000)
@@ -99,5 +107,18 @@ wait "$recorder"
 operations=$("$nest" flow info "$room/y.trace" --check --json 2>/dev/null | sed -n 's/.*"operations":\([^,}]*\).*/\1/p')
 calls=$("$nest" flow info "$room/y.trace" --json | sed -n 's/.*"calls":\([^,}]*\).*/\1/p')
 is "$operations $calls" '0 2' 'only calls then'
+
+"$nest" flow record -p "$server" --func serve --func look_up --func answer -o "$room/z.trace" 2>"$room/err" &
+recorder=$!
+echo "$recorder" >>"$room/pids"
+ok 'three functions' wait_for 60 grep -q '^nest: ready' "$room/err"
+clients 5 6 7 8 5 77 6 7 8 77 5 6 7 8 77 5 6 7 8 5 >/dev/null
+kill -TERM "$recorder"
+wait "$recorder"
+"$nest" flow compare "$room/z.trace" --bad 'rx_bytes == 77' --json >"$room/answer" 2>"$room/err"
+is "$(sed -n 's/.*"divergence":{"function":"\([^"]*\)","kind":"\([^"]*\)".*/\1 \2/p' "$room/answer")" \
+	'look_up slower' 'compared like any other trace'
+like "$("$nest" flow compare "$room/z.trace" 2>&1)" 'probed functions only, scheduling delays not recorded' \
+	'and the answer without labels states what is missing'
 end_bg "$server" TERM
 finish

@@ -175,6 +175,31 @@ static void do_leave(unsigned long n)
 	}
 }
 
+/* Another program, without the recorder, takes the place of a child inside a call. */
+static void do_replace(unsigned long n)
+{
+	char *const argv[] = {"sleep", "0.2", NULL}, *const none[] = {NULL};
+
+	for (unsigned long i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			work(1);
+			execve("/nowhere", argv, none);
+			work(1);
+			if (i % 3 == 0)
+				execve("/bin/sleep", argv, none);
+			else if (i % 3 == 1)
+				execle("/bin/sleep", "sleep", "0.2", NULL, none);
+			else if (clearenv() == 0)
+				execlp("sleep", "sleep", "0.2", NULL);
+			_exit(1);
+		}
+		waitpid(pid, NULL, 0);
+		after_child();
+	}
+}
+
 static void do_quick_exit(unsigned long n)
 {
 	work(n);
@@ -657,6 +682,7 @@ int main(int argc, char **argv)
 		{"crash", do_crash},
 		{"quick-exit", do_quick_exit},
 		{"leave", do_leave},
+		{"replace", do_replace},
 		{"longjmp", do_longjmp},
 		{"signals", do_signals},
 		{"signal-jump", do_signal_jump},

@@ -314,12 +314,42 @@ static uint32_t pausing_place(const struct comparison *c, uint32_t place)
 	return best ? innermost_new(c, best, below, PAUSE_SHARE) : 0;
 }
 
+/* Ratio of self time per call, bad over good. */
+static double self_ratio(const struct profile_figures of[2])
+{
+	double good = (double)of[0].self_ticks / (double)max_of(of[0].calls, (uint64_t)1);
+	double bad = (double)of[1].self_ticks / (double)max_of(of[1].calls, (uint64_t)1);
+
+	return bad / max_of(good, 1.0);
+}
+
+/* A function that is slower for one caller alone is slower because of that caller's request: name the caller. */
+static uint32_t requesting_place(const struct comparison *c, uint32_t place)
+{
+	const struct profile_place *places = c->profile->places.items, *this = &places[place];
+	struct profile_figures others[2] = {};
+
+	if (!this->parent || places[this->parent].is_dispatcher)
+		return place;
+	for (uint32_t i = 1; i < c->profile->places.count; i++)
+		for (unsigned g = 0; g < 2; g++)
+			if (places[i].fn == this->fn && places[places[i].parent].fn != places[this->parent].fn) {
+				others[g].calls += places[i].group[g].calls;
+				others[g].self_ticks += places[i].group[g].self_ticks;
+			}
+	if (!others[0].calls || !others[1].calls ||
+	    self_ratio(others) - 1 >= (self_ratio(this->group) - 1) * ALSO_SLOWER)
+		return place;
+	return this->parent;
+}
+
 /* The place to name for time at this one. */
 static uint32_t named_place(const struct comparison *c, uint32_t place)
 {
-	uint32_t pausing = pausing_place(c, place);
+	uint32_t named = pausing_place(c, place);
 
-	return pausing ? pausing : specific_place(c, place);
+	named = named ? named : specific_place(c, place);
+	return named == place ? requesting_place(c, place) : named;
 }
 
 /* How much longer bad sessions take as a whole. */
@@ -421,35 +451,6 @@ static bool find_time(struct comparison *c, const struct compare_options *option
 	return true;
 }
 
-/* Ratio of self time per call, bad over good. */
-static double self_ratio(const struct profile_figures of[2])
-{
-	double good = (double)of[0].self_ticks / (double)max_of(of[0].calls, (uint64_t)1);
-	double bad = (double)of[1].self_ticks / (double)max_of(of[1].calls, (uint64_t)1);
-
-	return bad / max_of(good, 1.0);
-}
-
-/* A function that is slower for one caller alone is slower because of that caller's request: name the caller. */
-static uint32_t requesting_place(const struct comparison *c, uint32_t place)
-{
-	const struct profile_place *places = c->profile->places.items, *this = &places[place];
-	struct profile_figures others[2] = {};
-
-	if (!this->parent || places[this->parent].is_dispatcher)
-		return place;
-	for (uint32_t i = 1; i < c->profile->places.count; i++)
-		for (unsigned g = 0; g < 2; g++)
-			if (places[i].fn == this->fn && places[places[i].parent].fn != places[this->parent].fn) {
-				others[g].calls += places[i].group[g].calls;
-				others[g].self_ticks += places[i].group[g].self_ticks;
-			}
-	if (!others[0].calls || !others[1].calls ||
-	    self_ratio(others) - 1 >= (self_ratio(this->group) - 1) * ALSO_SLOWER)
-		return place;
-	return this->parent;
-}
-
 /* A function with more self time. */
 static void add_slower(struct comparison *c, const struct compare_slower *slower)
 {
@@ -511,11 +512,9 @@ static void find_calls(struct comparison *c, struct compare_subject *subject)
 static size_t add_slower_outlier(struct comparison *c, uint32_t place, const struct compare_outlier *outlier)
 {
 	uint32_t at = named_place(c, place);
+	size_t known = index_of(c, at);
 	struct divergence *d;
-	size_t known;
 
-	at = at == place ? requesting_place(c, at) : at;
-	known = index_of(c, at);
 	d = known < c->all.count ? &c->all.items[known] : compare_add(c, DIVERGENCE_SLOWER, at, outlier->confidence);
 	d->time = (uint8_t)outlier->time;
 	d->waits_in = compare_function(c, place)->name;

@@ -60,8 +60,10 @@ static void add_name(struct buf *out, const struct comparison *c, const struct d
 		is_clear = c->functions[i] == c->functions[fn] || strcmp(c->functions[i]->name, d->function) != 0 ||
 			   (c->functions[i]->offset == d->address && c->functions[i]->file == d->file);
 	buf_add_text(out, d->function);
-	if (!is_clear && d->file)
+	if (!is_clear && d->file && d->line)
 		buf_add_format(out, " (%s:%u)", d->file, d->line);
+	else if (!is_clear && d->file)
+		buf_add_format(out, " (%s)", d->file);
 	else if (!is_clear)
 		buf_add_format(out, " (%s+0x%llx)", d->module, (unsigned long long)d->address);
 }

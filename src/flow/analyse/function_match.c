@@ -19,8 +19,8 @@ struct matcher {
 	struct map places;  /* build ID and address -> good function */
 	struct map names;   /* name and copy number -> good function */
 	struct map callers; /* name and caller -> good function, or NOT_CLEAR */
+	struct map shared;  /* name -> how many functions of one trace have it, at most */
 	struct buf key;
-	bool has_files; /* both traces name source files */
 };
 
 static const struct flow_module *module_of(const struct flow_trace *trace, uint32_t fn)
@@ -35,22 +35,34 @@ static const char *file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool has_files(const struct flow_trace *trace)
+static const char *plain_key(struct matcher *m, const struct flow_trace *trace, uint32_t fn)
 {
-	for (size_t i = 0; i < trace->function_count; i++)
-		if (trace->functions[i].file)
-			return true;
-	return false;
+	buf_clear(&m->key);
+	buf_add_format(&m->key, "%s!%s", module_of(trace, fn)->name, trace->functions[fn].name);
+	return buf_text(&m->key);
 }
 
 static const char *name_key(struct matcher *m, const struct flow_trace *trace, uint32_t fn)
 {
-	buf_clear(&m->key);
-	buf_add_format(&m->key, "%s!%s", module_of(trace, fn)->name, trace->functions[fn].name);
-	/* The source file distinguishes static functions of the same name, if both traces have it. */
-	if (m->has_files && trace->functions[fn].file)
+	const uint32_t *count = map_get(&m->shared, plain_key(m, trace, fn));
+
+	/* A function alone with its name may have moved to another file, or become static. */
+	if (count && *count > 1 && trace->functions[fn].file)
 		buf_add_format(&m->key, " %s", file_name(trace->functions[fn].file));
 	return buf_text(&m->key);
+}
+
+static void count_names(struct matcher *m, const struct flow_trace *trace)
+{
+	struct map counts = MAP_INIT(0, sizeof(uint32_t), 0);
+
+	for (uint32_t i = 0; i < trace->function_count; i++) {
+		uint32_t count = ++*(uint32_t *)map_put(&counts, plain_key(m, trace, i), NULL),
+			 *most = map_put(&m->shared, plain_key(m, trace, i), NULL);
+
+		*most = max_of(*most, count);
+	}
+	map_done(&counts);
 }
 
 static const char *copy_key(struct matcher *m, const struct flow_trace *trace, uint32_t fn, uint32_t number)
@@ -171,9 +183,11 @@ uint32_t *function_match_profiles(const struct profile *good, const struct profi
 		.names = MAP_INIT(0, sizeof(uint32_t), 0),
 		.callers = MAP_INIT(0, sizeof(uint32_t), 0),
 		.key = BUF_INIT(16384),
-		.has_files = has_files(good->trace) && has_files(bad->trace),
+		.shared = MAP_INIT(0, sizeof(uint32_t), 0),
 	};
 
+	count_names(&m, good->trace);
+	count_names(&m, bad->trace);
 	know_good(&m, good);
 	number = number_copies(&m, bad->trace);
 	for (uint32_t i = 0; i < bad->trace->function_count; i++)
@@ -182,6 +196,7 @@ uint32_t *function_match_profiles(const struct profile *good, const struct profi
 	map_done(&m.places);
 	map_done(&m.names);
 	map_done(&m.callers);
+	map_done(&m.shared);
 	buf_done(&m.key);
 	return of;
 }

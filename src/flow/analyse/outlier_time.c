@@ -28,6 +28,12 @@
 #define TAIL_SAMPLES 30
 #define TAIL_REDUCED 0.75
 #define TAIL_MOST    1.25
+/*
+ * A busy machine holds a thread up in other ways than by a delay, for about as long: it waits for a page, or for a lock
+ * whose holder has no CPU. Likelihood of a set of these at most, and the sessions that show how many there are.
+ */
+#define HOLD_UP_MOST    0.0015
+#define HOLD_UP_SAMPLES 30
 /* An excess of this share of the smallest one counts as the same, elsewhere. */
 #define AS_LARGE 0.5
 /* A program is interrupted more often where it begins to work, or enters the kernel, than its time there suggests. */
@@ -38,6 +44,8 @@
 /* Sessions whose wait for another process is compared with scheduling delays, and the likelihood of these at most. */
 #define NOISE_SAMPLES 30
 #define NOISE_MOST    0.25
+/* The same of the gap: the other process may have more reasons to be slow than the delays of this one show. */
+#define GAP_CHANCE_MOST 0.06
 /* Smallest excess of waiting for another process, if no others wait for it. */
 #define ALONE_NS 1e7
 /* Sessions that begin a thread are special if they are at most this share, and at least half of them take longer. */
@@ -91,15 +99,6 @@ static enum family family_of(const struct time_search *t, uint32_t place, enum p
 static double floor_of(enum profile_time time)
 {
 	return time == PROFILE_OWN ? OWN_NS : CLIENT_NS;
-}
-
-/*
- * The same for a set of sessions. A busy machine holds a thread up in other ways than by a delay, for about as long: it
- * waits for a page, or for a lock whose holder has no CPU.
- */
-static double least_of(const struct time_search *t, enum profile_time time)
-{
-	return time == PROFILE_OWN ? max_of(OWN_NS, t->noise.large_ns) : CLIENT_NS;
 }
 
 static int by_value(const void *a, const void *b)
@@ -289,7 +288,8 @@ static double chance_with_noise(const struct time_search *t, double k, size_t co
 	double both = min_of(gap_chance, 1.0) * noise;
 
 	/* More than half of those that wait for it are the usual case: others do not show how long it may take. */
-	if (noise > NOISE_MOST || (k * 2 > t->others && t->samples[count - 1].excess < ALONE_NS))
+	if (noise > NOISE_MOST || gap_chance > GAP_CHANCE_MOST ||
+	    (k * 2 > t->others && t->samples[count - 1].excess < ALONE_NS))
 		return 1;
 	return both > 0 ? both * (1 - log(both)) : 0;
 }
@@ -307,21 +307,51 @@ static double set_chance(const struct time_search *t, enum profile_time time, do
 	return (has_noise ? chance_with_noise(t, k, count, chance) : chance) * t->tests[t->family];
 }
 
+/* Hold-ups of any length that are compatible with the excesses after the first `count`. */
+static double hold_ups_after(const struct time_search *t, size_t count)
+{
+	double least = INFINITY, more = 1;
+
+	for (size_t i = count; i < t->count && i < count + HOLD_UP_SAMPLES; i++) {
+		least = min_of(least, more / delay_noise_share(&t->noise, t->samples[i].excess));
+		more += t->o->weight[t->samples[i].slot];
+	}
+	return max_of(isinf(least) ? 1 : least, 1.0);
+}
+
+/* Likelihood of k sessions held up for as long, from the product of the shares of delays that are as long. */
+static double hold_up_chance(double k, double hold_ups, double log_shares)
+{
+	return k * (k - 1) * exp(k * log(hold_ups) - lgamma(k + 1) + log_shares);
+}
+
+/* Smallest excess in a set of k: two are not longer than delays usually are, many may be. */
+static double least_of(const struct time_search *t, enum profile_time time, double k)
+{
+	return time == PROFILE_OWN ? max_of(OWN_NS, t->noise.large_ns * min_of(1.0, 2 / k)) : CLIENT_NS;
+}
+
 /* The k that is least likely by chance. */
 static double gap_chance(const struct time_search *t, enum profile_time time, size_t *ret_count)
 {
 	const struct outliers *o = t->o;
-	double best = 1, k = 0;
+	bool has_noise = time == PROFILE_OWN && delay_noise_is_known(&t->noise);
+	double best = 1, k = 0, log_shares = 0;
 
 	*ret_count = 0;
-	for (size_t i = 0; i < t->count && t->samples[i].excess >= least_of(t, time); i++) {
-		double chance;
+	for (size_t i = 0; i < t->count && t->samples[i].excess >= floor_of(time); i++) {
+		double weight = o->weight[t->samples[i].slot], chance;
 
-		k += o->weight[t->samples[i].slot];
+		k += weight;
+		if (has_noise)
+			log_shares += weight * log(delay_noise_share(&t->noise, t->samples[i].excess));
 		if (k < 2)
 			continue;
 		if (k > OUTLIER_SHARE * o->all)
 			break;
+		if (t->samples[i].excess < least_of(t, time, k) ||
+		    (has_noise && hold_up_chance(k, hold_ups_after(t, i + 1), log_shares) > HOLD_UP_MOST))
+			continue;
 		chance = set_chance(t, time, k, i + 1);
 		if (chance < best) {
 			best = chance;
@@ -527,7 +557,7 @@ static void know_places(struct time_search *t)
 		sort_samples(t, time, false);
 		seen = gap * max_of(t->count > 2 ? t->samples[2].excess : 0, COUNTS * floor_of(time));
 		*(time == PROFILE_OWN ? &t->o->seen_own_ns : &t->o->seen_client_ns) =
-			max_of(max_of(seen, least_of(t, time)), time == PROFILE_STALL ? t->o->seen_client_ns : 0.0);
+			max_of(max_of(seen, least_of(t, time, 2)), time == PROFILE_STALL ? t->o->seen_client_ns : 0.0);
 	}
 }
 

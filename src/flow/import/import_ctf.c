@@ -119,11 +119,11 @@ static void settle_function(struct ctf *c, const struct place *place, uint32_t f
 {
 	struct module *module = module_at(c, place);
 	const struct elf_names *names;
-	const char *name = NULL;
+	const struct elf_name *name = NULL;
 	uint64_t offset;
 
 	if (!module) {
-		trace_writer_function_is(c->writer, fn, 0, place->address, NULL);
+		trace_writer_function_is(c->writer, fn, 0, place->address, NULL, NULL);
 		return;
 	}
 	if (!module->id)
@@ -132,7 +132,7 @@ static void settle_function(struct ctf *c, const struct place *place, uint32_t f
 	names = names_of(c, module);
 	if (names && (!module->build_id[0] || strcmp(names->build_id, module->build_id) == 0))
 		name = elf_names_find(names, offset);
-	trace_writer_function_is(c->writer, fn, module->id, offset, name);
+	trace_writer_function_is(c->writer, fn, module->id, offset, name ? name->name : NULL, name ? name->file : NULL);
 }
 
 /* Names the functions called in a module: another file may take its address range. */

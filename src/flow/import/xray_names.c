@@ -30,7 +30,7 @@ static void read_map(struct reader *r, Elf_Scn *section, const GElf_Shdr *header
 
 	for (size_t i = 0; i < count && r->names->items.count < FUNCTIONS_MAX; i++) {
 		const uint8_t *entry = (const uint8_t *)data->d_buf + i * ENTRY_BYTES;
-		const char *name;
+		const struct elf_name *name;
 		uint64_t function;
 
 		memcpy(&function, entry + ENTRY_FUNCTION, sizeof(function));
@@ -40,7 +40,7 @@ static void read_map(struct reader *r, Elf_Scn *section, const GElf_Shdr *header
 			continue;
 		last = function;
 		name = elf_names_find(&r->symbols, function);
-		vec_push(&r->names->items, name ? xstrdup(name) : NULL);
+		vec_push(&r->names->items, name ? xstrdup(name->name) : NULL);
 	}
 }
 

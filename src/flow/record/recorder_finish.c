@@ -149,21 +149,24 @@ static void read_names(const struct flow_trace *trace, uint32_t number, struct e
 	}
 }
 
-static void add_function(struct buf *meta, const struct shared_fn *function, const char *name)
+static void add_function(struct buf *meta, const struct shared_fn *function, const struct elf_name *symbol)
 {
-	size_t name_bytes = name ? strnlen(name, UINT16_MAX) : 0,
-	       bytes = sizeof(struct flow_meta_function) + name_bytes;
+	const char *name = symbol ? symbol->name : "", *file = symbol && symbol->file ? symbol->file : "";
+	size_t name_bytes = strnlen(name, UINT16_MAX), file_bytes = strnlen(file, UINT16_MAX),
+	       bytes = sizeof(struct flow_meta_function) + name_bytes + file_bytes;
 	struct flow_meta_function fixed = {
 		.fn = function->id,
 		.module = function->module,
 		.offset = function->offset,
 		.name_bytes = (uint16_t)name_bytes,
+		.file_bytes = (uint16_t)file_bytes,
 	};
 	struct flow_meta head = {FLOW_META_FUNCTION, (uint32_t)bytes};
 
 	buf_add(meta, &head, sizeof(head));
 	buf_add(meta, &fixed, sizeof(fixed));
-	buf_add(meta, name ? name : "", name_bytes);
+	buf_add(meta, name, name_bytes);
+	buf_add(meta, file, file_bytes);
 	buf_add_fill(meta, '\0', (8 - bytes % 8) % 8);
 }
 

@@ -20,11 +20,13 @@
 #define MODULES_MAX 512
 #define PENDING_MAX 1024
 #define NAME_BYTES  1000
+#define FILE_BYTES  200
 #define PROBES_MAX  64
 
 struct symbol {
 	uint64_t value;
 	uint32_t name; /* offset in the name table */
+	uint32_t file; /* the same of its source file; 0: unknown, or a global function */
 	uint32_t size;
 };
 
@@ -105,19 +107,28 @@ static void sort_symbols(struct symbol *s, size_t count)
 	}
 }
 
+/* Local symbols follow the one of their source file. */
 static void keep_symbols(struct module *module, const Elf64_Sym *table, size_t count, char *names, size_t names_bytes)
 {
 	size_t wanted = 0;
+	uint32_t file = 0;
 
 	for (size_t i = 0; i < count; i++)
 		wanted += ELF64_ST_TYPE(table[i].st_info) == STT_FUNC && table[i].st_value;
 	module->symbols = wanted ? map_private(wanted * sizeof(struct symbol)) : NULL;
 	if (!module->symbols)
 		return;
-	for (size_t i = 0; i < count; i++)
-		if (ELF64_ST_TYPE(table[i].st_info) == STT_FUNC && table[i].st_value && table[i].st_name < names_bytes)
-			module->symbols[module->symbol_count++] =
-				(struct symbol){table[i].st_value, table[i].st_name, (uint32_t)table[i].st_size};
+	for (size_t i = 0; i < count; i++) {
+		bool is_local = ELF64_ST_BIND(table[i].st_info) == STB_LOCAL;
+
+		if (table[i].st_name >= names_bytes)
+			continue;
+		if (ELF64_ST_TYPE(table[i].st_info) == STT_FILE)
+			file = table[i].st_name;
+		else if (ELF64_ST_TYPE(table[i].st_info) == STT_FUNC && table[i].st_value)
+			module->symbols[module->symbol_count++] = (struct symbol){
+				table[i].st_value, table[i].st_name, is_local ? file : 0, (uint32_t)table[i].st_size};
+	}
 	sort_symbols(module->symbols, module->symbol_count);
 	module->names = names;
 	module->names_bytes = names_bytes;
@@ -185,6 +196,11 @@ static const struct symbol *find_symbol(const struct module *module, uint64_t va
 	return NULL;
 }
 
+static const char *file_of(const struct module *module, const struct symbol *symbol)
+{
+	return symbol && symbol->file ? module->names + symbol->file : NULL;
+}
+
 /* --- writing metadata --- */
 
 struct meta_head {
@@ -230,22 +246,25 @@ static void write_module(const struct module *module, const char *path, const ui
 	write_meta(&m.head, m.body, FLOW_META_MODULE, (size_t)(at - m.body));
 }
 
-static void write_function(uint32_t id, const struct module *module, uint64_t offset, const char *name)
+static void write_function(uint32_t id, const struct module *module, uint64_t offset, const char *name,
+			   const char *file)
 {
 	struct {
 		struct meta_head head;
-		uint8_t body[sizeof(struct flow_meta_function) + NAME_BYTES + 8];
+		uint8_t body[sizeof(struct flow_meta_function) + NAME_BYTES + FILE_BYTES + 8];
 	} m;
 	struct flow_meta_function fixed = {
 		.fn = id,
 		.module = module ? module->id : 0,
 		.offset = offset,
 		.name_bytes = (uint16_t)(name ? strnlen(name, NAME_BYTES) : 0),
+		.file_bytes = (uint16_t)(file ? strnlen(file, FILE_BYTES) : 0),
 	};
 
 	memcpy(m.body, &fixed, sizeof(fixed));
 	memcpy(m.body + sizeof(fixed), name ? name : "", fixed.name_bytes);
-	write_meta(&m.head, m.body, FLOW_META_FUNCTION, sizeof(fixed) + fixed.name_bytes);
+	memcpy(m.body + sizeof(fixed) + fixed.name_bytes, file ? file : "", fixed.file_bytes);
+	write_meta(&m.head, m.body, FLOW_META_FUNCTION, sizeof(fixed) + fixed.name_bytes + fixed.file_bytes);
 }
 
 void thread_name_write(uint32_t thread, const char *name)
@@ -324,7 +343,7 @@ static uint32_t describe(void *fn, bool *ret_excluded)
 		uint32_t n = __atomic_fetch_add(&pending_count, 1, __ATOMIC_RELAXED);
 
 		id = __atomic_add_fetch(&live->last_fn, 1, __ATOMIC_RELAXED);
-		write_function(id, NULL, (uintptr_t)fn, NULL);
+		write_function(id, NULL, (uintptr_t)fn, NULL, NULL);
 		if (n < PENDING_MAX) {
 			pending_ids[n] = id;
 			__atomic_store_n(&pending[n], fn, __ATOMIC_RELEASE);
@@ -337,7 +356,7 @@ static uint32_t describe(void *fn, bool *ret_excluded)
 	*ret_excluded = !filter_wants(live->filters, name);
 	id = shared_number((uint64_t)module->id << 48 | (offset & UINT64_C(0xffffffffffff)), &new);
 	if (new)
-		write_function(id, module, offset, name);
+		write_function(id, module, offset, name, file_of(module, symbol));
 	return id;
 }
 
@@ -531,7 +550,7 @@ static void settle_pending(void)
 		pending[i] = NULL;
 		symbol = find_symbol(module, (uintptr_t)fn - module->bias);
 		write_function(pending_ids[i], module, (uintptr_t)fn - module->bias,
-			       symbol ? module->names + symbol->name : NULL);
+			       symbol ? module->names + symbol->name : NULL, file_of(module, symbol));
 	}
 }
 

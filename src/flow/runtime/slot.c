@@ -597,7 +597,7 @@ void slots_begin(void)
 	slot_leave(t);
 }
 
-/* End of the process, by exit or _exit. Other threads may still run: the recorder collects their slots. */
+/* End of the program, by exit, _exit or exec. Other threads may still run: the recorder collects their slots. */
 void slots_end(void)
 {
 	struct flow_slot *t = current;

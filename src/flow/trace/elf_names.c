@@ -17,10 +17,12 @@ static int by_address(const void *a, const void *b)
 	return one->address < other->address ? -1 : one->address > other->address;
 }
 
+/* Local symbols follow the one of their source file. */
 static void take_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct elf_names *names)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	size_t count = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+	const char *file = NULL;
 
 	for (size_t i = 0; data && i < count && names->items.count < NAMES_MAX; i++) {
 		GElf_Sym symbol;
@@ -29,8 +31,19 @@ static void take_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, st
 		if (!gelf_getsym(data, (int)i, &symbol))
 			return;
 		name = elf_strptr(elf, header->sh_link, symbol.st_name);
-		if (name && *name && GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_value)
-			vec_push(&names->items, (struct elf_name){symbol.st_value, symbol.st_size, xstrdup(name)});
+		if (!name)
+			continue;
+		if (GELF_ST_TYPE(symbol.st_info) == STT_FILE)
+			file = *name ? name : NULL;
+		else if (*name && GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_value)
+			vec_push(&names->items,
+				 (struct elf_name){
+					 .address = symbol.st_value,
+					 .size = symbol.st_size,
+					 .name = xstrdup(name),
+					 .file = file && GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? xstrdup(file)
+												   : NULL,
+				 });
 	}
 }
 
@@ -93,12 +106,14 @@ int elf_names_read(const char *path, struct elf_names *ret_names, struct why *wh
 
 void elf_names_done(struct elf_names *names)
 {
-	vec_each(&names->items, item)
+	vec_each(&names->items, item) {
 		free(item->name);
+		free(item->file);
+	}
 	vec_done(&names->items);
 }
 
-const char *elf_names_find(const struct elf_names *names, uint64_t address)
+const struct elf_name *elf_names_find(const struct elf_names *names, uint64_t address)
 {
 	size_t low = bisect(names->items.items, names->items.count, address, address);
 
@@ -107,7 +122,7 @@ const char *elf_names_find(const struct elf_names *names, uint64_t address)
 		const struct elf_name *item = &names->items.items[low];
 
 		if (address == item->address || address - item->address < item->size)
-			return item->name;
+			return item;
 		if (item->size)
 			break;
 	}

@@ -11,6 +11,7 @@ struct elf_name {
 	uint64_t address;
 	uint64_t size;
 	char *name;
+	char *file; /* source file of a static function; NULL: global, or unknown */
 };
 
 struct elf_names {
@@ -23,4 +24,4 @@ int elf_names_read(const char *path, struct elf_names *ret_names, struct why *wh
 void elf_names_take(Elf *elf, struct elf_names *ret_names);
 void elf_names_done(struct elf_names *names);
 /* Function that contains a file address; NULL: unknown. */
-const char *elf_names_find(const struct elf_names *names, uint64_t address);
+const struct elf_name *elf_names_find(const struct elf_names *names, uint64_t address);

@@ -235,18 +235,20 @@ uint32_t trace_writer_function_number(struct trace_writer *writer)
 }
 
 void trace_writer_function_is(struct trace_writer *writer, uint32_t fn, uint32_t module, uint64_t offset,
-			      const char *name)
+			      const char *name, const char *file)
 {
 	struct flow_meta_function fixed = {
 		.fn = fn,
 		.module = module,
 		.offset = offset,
 		.name_bytes = (uint16_t)(name ? min_of(strlen(name), (size_t)UINT16_MAX) : 0),
+		.file_bytes = (uint16_t)(file ? min_of(strlen(file), (size_t)UINT16_MAX) : 0),
 	};
 
-	begin_meta(writer, FLOW_META_FUNCTION, sizeof(fixed) + fixed.name_bytes);
+	begin_meta(writer, FLOW_META_FUNCTION, sizeof(fixed) + fixed.name_bytes + fixed.file_bytes);
 	buf_add(&writer->meta, &fixed, sizeof(fixed));
 	buf_add(&writer->meta, name, fixed.name_bytes);
+	buf_add(&writer->meta, file, fixed.file_bytes);
 	pad(&writer->meta, 8);
 }
 
@@ -254,7 +256,7 @@ uint32_t trace_writer_function(struct trace_writer *writer, uint32_t module, uin
 {
 	uint32_t fn = trace_writer_function_number(writer);
 
-	trace_writer_function_is(writer, fn, module, offset, name);
+	trace_writer_function_is(writer, fn, module, offset, name, NULL);
 	return fn;
 }
 

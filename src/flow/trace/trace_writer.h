@@ -34,7 +34,7 @@ uint32_t trace_writer_function(struct trace_writer *writer, uint32_t module, uin
 /* The same in two steps, for a function called before it is identified. */
 uint32_t trace_writer_function_number(struct trace_writer *writer);
 void trace_writer_function_is(struct trace_writer *writer, uint32_t fn, uint32_t module, uint64_t offset,
-			      const char *name);
+			      const char *name, const char *file);
 /* Returns the thread number for the functions below. */
 uint32_t trace_writer_thread(struct trace_writer *writer, uint32_t pid, uint32_t tid, const char *name);
 
