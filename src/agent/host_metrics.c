@@ -59,7 +59,7 @@ static const struct metric time_wait = {
 METRIC(time_wait);
 
 static const struct metric orphans = {
-	.family = {"nest_tcp_orphans", OPENMETRICS_GAUGE, NULL, "TCP connections that no program holds any longer"},
+	.family = {"nest_tcp_orphans", OPENMETRICS_GAUGE, NULL, "TCP connections that no program holds open"},
 	.type = &memory_type,
 	.value = "tcp_orphan",
 	.add = METRIC_MAX,

@@ -317,7 +317,8 @@ static void add_loss(struct fleet_conn *conn)
 
 static int by_certainty(const void *a, const void *b)
 {
-	double first = ((const struct finding_record *)a)->certainty, second = ((const struct finding_record *)b)->certainty;
+	double first = ((const struct finding_record *)a)->certainty,
+	       second = ((const struct finding_record *)b)->certainty;
 
 	return first < second ? 1 : first > second ? -1 : 0;
 }

@@ -106,7 +106,8 @@ static const struct kept_answer *answer_of(const struct fleet_report *report, co
 
 /* --- questions --- */
 
-static int ask_all(struct fleet_link *link, struct fleet_report *report, const struct kept_answer *tables, struct why *why)
+static int ask_all(struct fleet_link *link, struct fleet_report *report, const struct kept_answer *tables,
+		   struct why *why)
 {
 	int r = 0;
 
@@ -121,7 +122,8 @@ static int ask_all(struct fleet_link *link, struct fleet_report *report, const s
 }
 
 /* Hosts that say anything: every host writes a verdict per second. */
-static int count_hosts(struct fleet_link *link, struct fleet_report *report, const struct kept_answer *tables, struct why *why)
+static int count_hosts(struct fleet_link *link, struct fleet_report *report, const struct kept_answer *tables,
+		       struct why *why)
 {
 	struct kept_answer kept = {};
 	int r = 0;
@@ -146,17 +148,18 @@ static void conclude(struct fleet_report *report)
 	const struct kept_answer *accused = answer_of(report, "accused"), *alone = answer_of(report, "alone");
 
 	for (uint32_t i = 0; i < accused->count; i++) {
-		uint64_t hosts = kept_answer_number(accused, i, "hosts"), talkers = kept_answer_number(accused, i, "talkers");
+		uint64_t hosts = kept_answer_number(accused, i, "hosts"),
+			 talkers = kept_answer_number(accused, i, "talkers");
 
 		/* One accuser proves nothing, and neither does a few of many. */
 		if (hosts < 2 || hosts * 2 < talkers)
 			continue;
 		talkers = max_of(talkers, hosts);
-		vec_push(&report->conclusions,
-			 xasprintf("%s: %" PRIu64 " of %" PRIu64
-				   " hosts that talk to it report %s; the fault is at that "
-				   "address or on the path they share",
-				   kept_answer_text(accused, i, "address"), hosts, talkers, kept_answer_text(accused, i, "names")));
+		vec_push(&report->conclusions, xasprintf("%s: %" PRIu64 " of %" PRIu64
+							 " hosts that talk to it report %s; the fault is at that "
+							 "address or on the path they share",
+							 kept_answer_text(accused, i, "address"), hosts, talkers,
+							 kept_answer_text(accused, i, "names")));
 	}
 	for (uint32_t i = 0; i < alone->count; i++)
 		vec_push(&report->conclusions,

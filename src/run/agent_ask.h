@@ -14,7 +14,8 @@
 #define AGENT_GREETING "nest-agent 1"
 
 /*
- * The file, to be freed; NULL: no agent answers, or one that is not trusted. NEST_AGENT names another socket; "none": nobody is asked.
+ * The file, to be freed; NULL: no agent answers, or one that is not trusted. NEST_AGENT names another socket; "none":
+ * nobody is asked.
  */
 char *agent_ask_file(void);
 /* The path in an answer, to be freed; NULL: it is no answer of an agent. */

@@ -159,9 +159,9 @@ static int match(struct far_side *far, struct recording *own, const struct far_s
 	if (end_pairs_match(&far->pairs) > 0)
 		align(far);
 	else
-		log_warn("%s and %s have no connection in common: diagnosed from one end. The addresses and ports of one "
-			 "must be those of the other (with NAT between them, also give the recording of the router: --nat "
-			 "FILE)",
+		log_warn("%s and %s have no connection in common: diagnosed from one end. The addresses and ports of "
+			 "one must be those of the other (with NAT between them, also give the recording of the "
+			 "router: --nat FILE)",
 			 recording_path(own), recording_path(far->recording));
 	return 0;
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 240
-# Two agents on hosts of their own names ship to a real ClickHouse; nest diagnose --fleet --conn sees one connection from
-# both ends. First every 20th segment is dropped between them, then the reader stops.
+# Two agents on hosts of their own names ship to a real ClickHouse; nest diagnose --fleet --conn sees one connection
+# from both ends. First every 20th segment is dropped between them, then the reader stops.
 . "$(dirname "$0")/../live/lib.sh"
 require_root
 require_cmd python3
@@ -75,8 +75,9 @@ diag "$(cat "$room/err"); $(figures "$room/lossy.json" '[(e["out_segs"], e["out_
 is "$(figures "$room/lossy.json" 'r[0]["seen_from"]')" "['web1', 'db1']" 'seen_from names both hosts'
 counts=$(in_ns "$router" nft -j list counters | from_json \
 	'{c["counter"]["name"]: c["counter"]["packets"] for c in j["nftables"] if "counter" in c}')
-is "$(figures "$room/lossy.json" "abs(r[0]['ends'][0]['out_lost_share'] - ${counts}['dropped'] / ${counts}['seen']) < 0.01")" \
-	True 'the share of lost segments is that of the rule that drops them'
+is "$(figures "$room/lossy.json" "abs(r[0]['ends'][0]['out_lost_share'] -
+	${counts}['dropped'] / ${counts}['seen']) < 0.01")" True \
+	'the share of lost segments is that of the rule that drops them'
 is "$(figures "$room/lossy.json" 'r[0]["findings"][0]["cause"]')" path-loss 'the path is to blame'
 "$nest" diagnose --fleet "$server" --conn "${conn#*-}-${conn%-*}" --json >"$room/turned.json" 2>/dev/null
 is "$(figures "$room/turned.json" 'r[0]["seen_from"], r[0]["ends"][0]["out_lost_segs"]')" "(['db1', 'web1'], None)" \

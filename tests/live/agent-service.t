@@ -56,8 +56,8 @@ wait_for 60 grep -q READY=1 "$room/messages"
 ok 'the agent is ready as another user with these capabilities' grep -q READY=1 "$room/messages"
 is "$(stat -c %u "$place/agent.nest")" 65534 'the recording is of that user'
 # Root does not trust that user, who may be anybody; the user itself does.
-compare "$(NEST_AGENT=$place/agent.sock "$nest" diagnose -d 1 --json 2>/dev/null | tail -n 1 | from_json 'j["baseline_s"]')" \
-	-eq 0 'an agent of just any user is not believed'
+compare "$(NEST_AGENT=$place/agent.sock "$nest" diagnose -d 1 --json 2>/dev/null | tail -n 1 |
+	from_json 'j["baseline_s"]')" -eq 0 'an agent of just any user is not believed'
 as_user() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups env NEST_AGENT="$place/agent.sock" "$place/nest" "$@"
 }

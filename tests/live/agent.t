@@ -94,7 +94,8 @@ sent=$(series nest_tcp_segments_sent_total "$room/metrics")
 compare "$sent" -ge "$before" 'segments sent: not less than nstat before'
 compare "$sent" -le "$after" 'and not more than nstat after'
 # Idle connections are not followed, but counted.
-is "$(series nest_tcp_established "$room/metrics")" "$(in_ns "$host" ss -tanH state established state close-wait | wc -l)" \
+is "$(series nest_tcp_established "$room/metrics")" \
+	"$(in_ns "$host" ss -tanH state established state close-wait | wc -l)" \
 	'established connections: as many as ss lists'
 is "$(series nest_tcp_sockets "$room/metrics")" \
 	"$(in_ns "$host" ss -tanH state listening state connected exclude time-wait exclude syn-recv | wc -l)" \

@@ -34,7 +34,8 @@ wait_ready "$room/b.err"
 sink "$b" 10.97.1.2 5001
 # Samples of the connection.
 has_samples() {
-	[ "$(sqlite3 "$1" "SELECT count(DISTINCT first) FROM tcp WHERE data_segs_out > 100 OR data_segs_in > 100")" -ge "$2" ]
+	[ "$(sqlite3 "$1" 'SELECT count(DISTINCT first) FROM tcp WHERE data_segs_out > 100 OR data_segs_in > 100')" \
+		-ge "$2" ]
 }
 bg in_ns "$a" python3 "$room/source.py" 10.97.1.2
 # Three windows of it are in both recordings.

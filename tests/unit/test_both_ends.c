@@ -283,7 +283,8 @@ TEST(two_nats_in_a_row_are_followed_from_either_end)
 
 TEST(a_translation_that_changed_matches_nothing)
 {
-	struct end_key one = key_of("10.0.0.1", 40000, "192.0.2.1", 80), two = key_of("10.0.0.2", 40000, "192.0.2.1", 80);
+	struct end_key one = key_of("10.0.0.1", 40000, "192.0.2.1", 80),
+		       two = key_of("10.0.0.2", 40000, "192.0.2.1", 80);
 	struct end_key outside = key_of("198.51.100.7", 61000, "192.0.2.1", 80);
 	struct end_key server = key_of("192.0.2.1", 80, "198.51.100.7", 61000);
 	struct end_pairs pairs = END_PAIRS_INIT;
@@ -366,7 +367,8 @@ TEST(one_way_delay_changes_without_clocks)
 	REQUIRE(end_delay_base_note(&base, END_DELAY_DATA, &delay, START_NS + 6000 * (uint64_t)MS, &change));
 	CHECK_EQ_INT(change.change_ns, 0);
 	/* Nothing came back, and nothing arrived after the end. */
-	CHECK(!end_pair_delay(the_pair(&pairs), END_THERE, END_DELAY_DATA, START_NS, START_NS + 9000 * (uint64_t)MS, &delay));
+	CHECK(!end_pair_delay(the_pair(&pairs), END_THERE, END_DELAY_DATA, START_NS, START_NS + 9000 * (uint64_t)MS,
+			      &delay));
 	CHECK(!delay_between(&pairs, 20, 30, &delay));
 	end_pairs_done(&pairs);
 }

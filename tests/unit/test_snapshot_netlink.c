@@ -783,7 +783,8 @@ TEST(comments_among_other_data_of_a_rule)
 	}
 }
 
-static void put_tuple(struct message *m, uint16_t type, const char *src, uint16_t sport, const char *dst, uint16_t dport)
+static void put_tuple(struct message *m, uint16_t type, const char *src, uint16_t sport, const char *dst,
+		      uint16_t dport)
 {
 	struct nlattr *tuple = mnl_attr_nest_start(m->header, type), *part;
 	struct in_addr address;
@@ -816,7 +817,8 @@ TEST(a_connection_that_nat_translates)
 	mnl_attr_put_u32(m.header, CTA_STATUS, htonl(IPS_CONFIRMED | IPS_SRC_NAT | IPS_DST_NAT));
 	CHECK_EQ_UINT(nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, translation_parse_message, &both), 1);
 	/* It is in one of the two dumps only, even where the kernel does not filter. */
-	CHECK_EQ_UINT(nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, translation_parse_message, &destination), 1);
+	CHECK_EQ_UINT(nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, translation_parse_message, &destination),
+		      1);
 	REQUIRE(snapshot_table(snapshot, &translation_type)->count == 1);
 	t = snapshot_first(snapshot, &translation_type);
 	addr_format(&t->nat_laddr, text);

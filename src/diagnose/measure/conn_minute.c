@@ -85,7 +85,8 @@ bool conn_minute_fill(const struct snapshot *snapshot, const struct socket_recor
 		.tx_bytes = t->bytes_sent - min_of(t->bytes_retrans, t->bytes_sent),
 		.retrans_bytes = t->bytes_retrans,
 		/* The SYN counts as one. */
-		.acked_bytes = t->bytes_acked == UINT64_MAX || t->bytes_acked == 0 ? t->bytes_acked : t->bytes_acked - 1,
+		.acked_bytes =
+			t->bytes_acked == UINT64_MAX || t->bytes_acked == 0 ? t->bytes_acked : t->bytes_acked - 1,
 		.rx_bytes = t->bytes_received,
 		.tx_segs = t->data_segs_out,
 		.retrans_segs = t->total_retrans,

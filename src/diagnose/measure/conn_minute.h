@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a TCP connection had sent and received at one moment, once per minute: the rows that a fleet keeps of
+ * What a TCP connection has sent and received so far, once per minute: the rows that a fleet keeps of
  * connections that go on. Counters since its start: two rows of one end give what happened between them, rows of both
  * ends what was lost between those (end_track.h).
  */

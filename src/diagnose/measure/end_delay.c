@@ -37,7 +37,8 @@ static bool reached_at(const struct end_history *history, enum end_delay_kind ki
 	if (!before || position == UINT64_MAX || position_of(before, kind, arrival) >= position)
 		return false;
 	*ret_reached = (struct reached){position, before->time_ns, s->time_ns};
-	if (clean && s->retrans_segs == before->retrans_segs && moment_ns >= before->time_ns && moment_ns <= s->time_ns) {
+	if (clean && s->retrans_segs == before->retrans_segs && moment_ns >= before->time_ns &&
+	    moment_ns <= s->time_ns) {
 		ret_reached->early_ns = max_of(moment_ns - END_TICK_NS, before->time_ns);
 		ret_reached->late_ns = moment_ns;
 	}
@@ -86,7 +87,8 @@ static bool departure(const struct end_history *history, enum end_delay_kind kin
 /* Whether nothing was retransmitted about when a position was sent: moments at the other end may be of a copy. */
 static bool is_clean(const struct end_history *sender, enum end_delay_kind kind, size_t arrival, uint64_t position)
 {
-	size_t count = sender->samples.count, i = kind == END_DELAY_DATA ? find_beyond(sender, kind, position) : arrival;
+	size_t count = sender->samples.count,
+	       i = kind == END_DELAY_DATA ? find_beyond(sender, kind, position) : arrival;
 	size_t first = i > 2 ? i - 2 : 0, last = min_of(i + 2, count - 1);
 
 	return count > 0 && sender->samples.items[first].retrans_segs == sender->samples.items[last].retrans_segs;

@@ -11,11 +11,11 @@
 #include "snapshot/netlink/conntrack.h"
 #include "snapshot/netlink/translation.h"
 
-/* The table is read once per second, and seldom enough that this takes a hundredth of the time. */
+/* The table is read once per second, and rarely enough that this takes a hundredth of the time. */
 #define PERIOD_NS NSEC_PER_SEC
 #define SPARING   100
 
-#define T struct translation_record
+#define T         struct translation_record
 static const struct field translation_fields[] = {
 	FIELD(T, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(T, laddr, ADDR, "address of the client, as the client sees it"),
@@ -98,9 +98,8 @@ static int dump(struct snapshot *snapshot, struct translation_filter *filter, st
 {
 	struct nl_request room;
 	struct nfgenmsg *info;
-	struct nlmsghdr *message =
-		nl_request_begin(&room, NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET, NLM_F_DUMP, sizeof(*info),
-				 (void **)&info);
+	struct nlmsghdr *message = nl_request_begin(&room, NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET, NLM_F_DUMP,
+						    sizeof(*info), (void **)&info);
 	struct nl_question question = {.protocol = NETLINK_NETFILTER,
 				       .request = message,
 				       .parse = translation_parse_message,
@@ -179,7 +178,8 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 
 	if (!is_tracked(snapshot))
 		return 0;
-	remembered = netns_state_find(snapshot_state(snapshot), snapshot, sizeof(*remembered), release_remembered, &is_new);
+	remembered =
+		netns_state_find(snapshot_state(snapshot), snapshot, sizeof(*remembered), release_remembered, &is_new);
 	if (request->repeated && !is_new && clock_monotonic_ns() < remembered->due_ns) {
 		repeat(snapshot_table(snapshot, &translation_type), remembered);
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP connections whose addresses or ports this host rewrites (NAT), from conntrack: type "translation". The client
- * calls a connection laddr:lport > raddr:rport, the server calls the same one nat_laddr:nat_lport > nat_raddr:nat_rport.
+ * TCP connections whose addresses or ports this host rewrites (NAT), from conntrack: type "translation". What the
+ * client calls laddr:lport > raddr:rport, the server calls nat_laddr:nat_lport > nat_raddr:nat_rport.
  */
 #pragma once
 
