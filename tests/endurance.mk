@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tests that take hours: see docs/endurance.md.
 
-##> soak         nest watch, record and a tool beside connections that come and go: HOURS (6), RATE (100 per second; root)
+##> soak         nest watch, record and a tool beside connections that come and go: HOURS (6), RATE (100/s; root)
 .PHONY: soak attach-cycles
 soak: all
 	@tests/endurance/soak $(BUILD)/nest $(or $(HOURS),6) $(RATE)

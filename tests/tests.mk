@@ -152,8 +152,8 @@ coverage:
 	@$(MAKE_FAST) coverage-programs
 	@rm -rf $(BUILD)/coverage/profiles
 	@mkdir -m 1777 -p $(BUILD)/coverage/profiles
-	@umask 0; LLVM_PROFILE_FILE='$(abspath $(BUILD))/coverage/profiles/%c%m.profraw' tests/run -r 6 -B $(BUILD)/coverage \
-		$(COVERED); scripts/coverage $(BUILD)/coverage
+	@umask 0; LLVM_PROFILE_FILE='$(abspath $(BUILD))/coverage/profiles/%c%m.profraw' \
+		tests/run -r 6 -B $(BUILD)/coverage $(COVERED); scripts/coverage $(BUILD)/coverage
 
 ##> bench-agent  what nest agent costs, by number of connections (root, 3 minutes)
 .PHONY: bench-agent

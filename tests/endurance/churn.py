@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Connections that come and go: churn.py PORT RATE. Each asks for a few bytes and ends. SIGTERM: prints how many there were."""
+"""Connections that come and go: churn.py PORT RATE. Each asks for a few bytes. SIGTERM: prints their number."""
 import json
 import signal
 import socket

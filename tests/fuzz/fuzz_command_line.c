@@ -2,7 +2,7 @@
 /*
  * Command lines of every command and tool, made from its own table of options. The first byte chooses the command; the
  * rest are words, one a line. A word that begins with @ becomes an option of the table, chosen by its second byte, with
- * the rest as its value. What parses becomes the plan of a tool: a run that could begin, or a sentence that can be shown.
+ * the rest as its value. What parses becomes the plan of a tool: a run that could begin, or a sentence to show.
  */
 #include <fcntl.h>
 

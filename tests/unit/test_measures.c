@@ -898,7 +898,7 @@ TEST(every_measure_of_a_service)
 	     (struct service_sample){.ended_ns = SERVICE_SLOW_NS + 2 * MS, .wait_ns = 2, .exchanges = 1});
 	note(&services, &at, (struct service_sample){.ended_ns = SERVICE_LONG_NS + 1});
 	note(&services, &at, (struct service_sample){.ended_ns = SERVICE_SLOW_NS - 1});
-	/* Connections that began to talk: at once, after a silence (twice in one sample, once in another), far too late. */
+	/* Connections that began to talk: at once, after a silence (twice in one sample, then once), far too late. */
 	note(&services, &at, (struct service_sample){.began = true, .mute_ns = SERVICE_SLOW_NS - 1, .number = 7});
 	note(&services, &at, (struct service_sample){.began = true, .mute_ns = SERVICE_SLOW_NS, .number = 7});
 	note(&services, &at, (struct service_sample){.began = true, .mute_ns = SERVICE_SLOW_NS + 3 * MS, .number = 7});

@@ -175,7 +175,7 @@ static bool has_key(const struct event_config *config, size_t offset, size_t siz
 	return false;
 }
 
-/* Names are made here; the kernel's number for them is the key. Addresses of a user stack mean something per process. */
+/* Names are made here; the kernel's number for them is the key. Addresses of a user stack depend on the process. */
 TEST(keys_made_here_are_numbers_there)
 {
 	static const struct {
