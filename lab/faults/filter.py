@@ -138,3 +138,10 @@ def tc(lab, *, on, lines):
     """`tc` commands, one per line."""
     for line in lines:
         lab.network.inside(on, ["tc", *shlex.split(line)])
+
+
+@fault
+def nft_lines(lab, *, on, lines):
+    """`nft` commands, applied together, as an administrator types them."""
+    lab.network.inside(on, ["nft", "-f", "-"],
+                       "".join(line + "\n" for line in lines))

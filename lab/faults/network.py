@@ -40,6 +40,15 @@ def cable(lab, *, on, dev, to, peer):
 
 
 @fault
+def macvlan(lab, *, on, dev, to, peer):
+    """A macvlan device of one host's interface in another namespace, up."""
+    network = lab.network
+    network.ip(on, f"link add {peer} link {dev} netns {network.netns(to)} "
+               "type macvlan mode bridge")
+    network.ip(to, f"link set {peer} up")
+
+
+@fault
 def mtu(lab, *, on, dev, bytes):
     """Set another MTU on one end of a link."""
     lab.network.ip(on, f"link set {dev} mtu {int(bytes)}")
