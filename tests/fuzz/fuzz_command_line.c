@@ -56,7 +56,7 @@ static void plan_tool(const struct command *command, void *config)
 		fuzz_require(r >= 0 || why.text[0] || r == -ECANCELED);
 		for (const char *line = why.text; *line; line += strcspn(line, "\n") + (strchr(line, '\n') != NULL))
 			fuzz_require(!fuzz_has_control(line, strcspn(line, "\n")));
-		(void)pipeline_close(&pipeline);
+		(void)!pipeline_close(&pipeline);
 	}
 	trace_plan_done(&plan);
 }

@@ -182,7 +182,8 @@ change() {
 is "$(change -d '{"name":"kept"}')" 201 'it is saved'
 saved() {
 	traffic
-	"$nest" sql "$room/saved/kept.nest" 'SELECT count(*) > 0 AS n FROM tcp_state' --json 2>/dev/null | grep -q '"n":1'
+	"$nest" sql "$room/saved/kept.nest" 'SELECT count(*) > 0 AS n FROM tcp_state' --json 2>/dev/null |
+		grep -q '"n":1'
 }
 ok 'by a process that observes' wait_for 40 saved
 is "$(everybody "$nest_pid")" \

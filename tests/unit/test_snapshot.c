@@ -14,8 +14,8 @@
 #include "snapshot/socket/join.h"
 #include "snapshot/socket/owner.h"
 #include "snapshot/socket/sock_watch.h"
-#include "snapshot/socket/time_wait.h"
 #include "snapshot/socket/socket.h"
+#include "snapshot/socket/time_wait.h"
 #include "unit.h"
 
 /* --- a source of its own, to see how the core treats one --- */

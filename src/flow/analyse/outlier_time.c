@@ -319,7 +319,7 @@ static double hold_ups_after(const struct time_search *t, size_t count)
 	return max_of(isinf(least) ? 1 : least, 1.0);
 }
 
-/* Likelihood of k sessions held up for as long, from the product of the shares of delays that are as long. */
+/* Likelihood of k sessions delayed for as long, from the product of the shares of delays that are as long. */
 static double hold_up_chance(double k, double hold_ups, double log_shares)
 {
 	return k * (k - 1) * exp(k * log(hold_ups) - lgamma(k + 1) + log_shares);
