@@ -152,7 +152,8 @@ static void read_names(const struct flow_trace *trace, uint32_t number, struct e
 static void add_function(struct buf *meta, const struct shared_fn *function, const struct elf_name *symbol)
 {
 	const char *name = symbol ? symbol->name : "", *file = symbol && symbol->file ? symbol->file : "";
-	size_t name_bytes = strnlen(name, UINT16_MAX), file_bytes = strnlen(file, UINT16_MAX),
+	size_t name_bytes = min_of(strlen(name), (size_t)UINT16_MAX),
+	       file_bytes = min_of(strlen(file), (size_t)UINT16_MAX),
 	       bytes = sizeof(struct flow_meta_function) + name_bytes + file_bytes;
 	struct flow_meta_function fixed = {
 		.fn = function->id,
