@@ -56,7 +56,8 @@ is "$("$nest" trace sock.connect -f "$room/trace.nest" --from +1h --json 2>/dev/
 is "$?" 5 'events that were not recorded'
 like "$(cat "$room/err")" 'has no tcp.close' 'are not made up'
 
-# A recorder for several.
+# A recorder for several, long enough for samples.
+printf 'import time\ntime.sleep(1)\n' >>"$room/work.py"
 work record -o "$room/all.nest" -N "$host" diagnose tcplife sock.connect sock.send >"$room/out" 2>"$room/err"
 is "$?" 0 'nest record takes events and tools'
 is "$("$nest" tcplife -f "$room/all.nest" --json 2>/dev/null | wc -l)" 45 'every end of every connection'

@@ -165,9 +165,11 @@ static int choose(const struct event_hook *hook _unused_, const char *program, v
 	return live_probe_wants(live, program) ? kernel_object_choose(live->object, program, NULL) : 0;
 }
 
-/* Whether all that the event needs has a hook left: otherwise the object may know nothing of it. */
+/* Whether all that the event needs has a hook left: otherwise the basic object may know nothing of it. */
 static bool is_observed(const struct live *live, unsigned index)
 {
+	if (!hook_object_is_basic())
+		return true;
 	vec_each(&live->plan.choices, choice)
 		if (choice->request == index && !choice->role->without && !hook_choice_get(choice))
 			return false;
