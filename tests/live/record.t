@@ -102,7 +102,7 @@ is "$?" 3 'a process that does not record is left alone'
 wait "$size_pid"
 is "$?" 0 'a recording with a limit'
 ok 'is not much larger than that' test "$(stat -c %s "$room/size.nest")" -lt 3000000
-is "$(sql "$room/size.nest" 'SELECT max(id) - min(id) BETWEEN 1500 AND 10500 AS n FROM sample')" \
+is "$(sql "$room/size.nest" 'SELECT max(id) - min(id) BETWEEN 1000 AND 8000 AS n FROM sample')" \
 	'{"n":1}' 'has forgotten its beginning'
 is "$(sql "$room/size.nest" 'SELECT count(*) > 100 AS n FROM counter WHERE last > 140000000000000')" \
 	'{"n":1}' 'and still knows what holds'
