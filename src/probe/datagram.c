@@ -13,7 +13,7 @@ static const struct field datagram_fields[] = {
 	FIELD(D, raddr, ADDR, "remote address"),
 	FIELD(D, rport, ID, "remote port"),
 	FIELD(D, lport, ID, "local port of the oldest request without an answer", .zero_is_unknown = true),
-	FIELD(D, is_read, BOOL, "a program has waited for data at the port that it sends from"),
+	FIELD(D, is_read, BOOL, "a program reads from the port that it sends from"),
 	FIELD(D, pid, ID, "program that waits for it and nothing else", .zero_is_unknown = true),
 	FIELD(D, comm, TEXT, "its name"),
 	FIELD(D, requests, COUNT, "requests sent to it"),

@@ -17,7 +17,7 @@ struct datagram_record {
 	struct addr raddr;
 	uint16_t rport;
 	uint16_t lport; /* of the oldest request without an answer; 0: there is none */
-	bool is_read;   /* a program has waited for data at such a port */
+	bool is_read;   /* a program reads from such a port */
 	uint32_t pid;   /* the program that waits for that answer and nothing else; 0: none does */
 	char comm[16];
 	uint64_t requests;     /* other ones than the one before on the same port */

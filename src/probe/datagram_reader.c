@@ -38,7 +38,7 @@ static bool is_in_epoll(const struct thread_record *t, uint32_t fd)
 	return buf_read_file(&text, path) == 0 && datagram_epoll_reads(buf_text(&text), fd);
 }
 
-/* In a poll of several, it may be one of them. */
+/* In a poll of several descriptors, it may be one of them. */
 static bool reads_among_others(const struct thread_record *t, uint32_t fd)
 {
 	const char *call = enum_name_find(&syscall_names, t->syscall);

@@ -79,7 +79,7 @@ static int read_status(const struct nest_process *process)
 {
 	int status;
 
-	/* Without a status: killed, together with the process that waited for it. */
+	/* Without a status: killed, and its parent as well. */
 	return helper_read(process->control_fd, &status, sizeof(status)) == 0 ? status : SIGKILL;
 }
 

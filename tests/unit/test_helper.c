@@ -48,7 +48,7 @@ TEST(it_answers_until_the_connection_is_closed)
 	CHECK_EQ_UINT(ask(&helper, 0), (unsigned)pid);
 	helper_stop(&helper);
 	CHECK_EQ_INT(helper.pid, 0);
-	/* It has been waited for. */
+	/* Its exit status has been collected. */
 	CHECK(waitpid(pid, NULL, WNOHANG) < 0 && errno == ECHILD);
 	helper_stop(&helper);
 }
@@ -86,7 +86,7 @@ TEST(it_ends_with_the_process_that_started_it)
 			_exit(1);
 		pid = ask(&helper, 0);
 		(void)!write(ends[1], &pid, sizeof(pid));
-		/* The connection stays open in a process that is not waited for. */
+		/* The connection stays open in a process that nobody collects. */
 		if (fork() == 0)
 			for (;;)
 				pause();

@@ -285,7 +285,7 @@ TEST(the_stage_that_makes_the_slow_ones_slow_owns_the_tail)
 	tail_done(&tail);
 }
 
-/* Of fewer than ten journeys no tail is told; of ten, one is the slowest hundredth. */
+/* Fewer than ten journeys have no tail; of ten, the slowest one is the tail. */
 TEST(the_fewest_journeys_with_a_tail)
 {
 	for (int count = 9; count <= 10; count++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Interfaces, queues, routes and rules of a network namespace that ip, tc and nft set up: what they were told is what
- * the snapshot has.
+ * Interfaces, queues, routes and rules of a network namespace, configured with ip, tc and nft: the snapshot has the
+ * same settings.
  */
 #include <sched.h>
 #include <stdlib.h>

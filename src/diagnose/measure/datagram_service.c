@@ -26,7 +26,7 @@ static const struct field datagram_fields[] = {
 	FIELD(M, dgram_wait_ns, DURATION, "longest wait for an answer"),
 	FIELD(M, dgram_rtts, RATIO,
 	      "the longer of these two as a multiple of the minimum RTT of connections to the same host"),
-	FIELD(M, dgram_waited_share, RATIO, "share of the samples in which a program waited for the oldest answer",
+	FIELD(M, dgram_waited_share, RATIO, "share of the samples with a program blocked on the oldest answer",
 	      .unit = "%"),
 	FIELD(M, dgram_comm, TEXT, "name of the program that waited last"),
 	FIELD(M, dgram_pid, ID, "its process", .zero_is_unknown = true),
