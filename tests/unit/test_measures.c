@@ -6,12 +6,14 @@
  */
 #include "scene.h"
 
+#include <linux/if.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 
 #include "diagnose/measure/app.h"
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/egress.h"
+#include "diagnose/measure/half_open.h"
 #include "diagnose/measure/path_shared.h"
 #include "diagnose/measure/service.h"
 #include "snapshot/netlink/neighbour.h"
@@ -854,6 +856,78 @@ TEST(a_route_that_is_gone_keeps_its_interface)
 				       {"neigh_failed", "true"},
 				       {"tc_drops", "null"},
 				       {}});
+}
+
+/* No route is looked up for an address of this host: its packets pass the loopback interface. */
+static void to_itself(struct scene *s, unsigned n)
+{
+	(void)n;
+	s->socket.raddr = s->socket.laddr;
+	memcpy(s->link.dev, "lo", 3);
+	s->link.flags = IFF_LOOPBACK;
+}
+
+TEST(the_loopback_interface_is_the_way_to_this_host)
+{
+	_cleanup_measured_ struct graph *graph = measure(to_itself, NULL, 1);
+
+	check_some(&egress_measures_type, module_of(graph, "conn:10.77.1.2:40000-10.77.1.2:5001")->measures.egress,
+		   (struct expected[]){{"dev", "\"lo\""}, {"link_up", "false"}, {"route_error", "null"}, {}});
+}
+
+/* --- handshakes --- */
+
+static void put_request(struct snapshot *snapshot, const char *from, uint16_t lport, uint8_t timeouts)
+{
+	struct socket_record s;
+
+	blank(&socket_type, &s);
+	s.proto = 6;
+	s.state = SOCKET_SYN_RECV;
+	s.lport = lport;
+	s.timer_retransmits = timeouts;
+	REQUIRE(addr_parse(from, &s.raddr) == 0);
+	put(snapshot, &socket_type, &s);
+}
+
+/* Of port 40000: three of one host and one of another wait, one has just begun; one of another port does not count. */
+static void half_open(struct snapshot *snapshot, unsigned n)
+{
+	struct socket_record listener;
+
+	(void)n;
+	blank(&socket_type, &listener);
+	listener.proto = 6;
+	listener.state = SOCKET_LISTEN;
+	listener.lport = 40000;
+	listener.cookie = 70;
+	REQUIRE(addr_parse("0.0.0.0", &listener.laddr) == 0);
+	put(snapshot, &socket_type, &listener);
+	for (unsigned i = 0; i < 3; i++)
+		put_request(snapshot, "10.77.2.2", 40000, 1);
+	put_request(snapshot, "10.77.2.3", 40000, 4);
+	put_request(snapshot, "10.77.2.2", 40000, 0);
+	put_request(snapshot, "10.77.2.2", 443, 2);
+}
+
+static void sends_well(struct scene *s, unsigned n)
+{
+	(void)n;
+	send_well(s);
+}
+
+TEST(every_measure_of_half_open_connections)
+{
+	_cleanup_measured_ struct graph *graph = measure(sends_well, half_open, 2);
+
+	check_all(&half_open_measures_type, module_of(graph, "listener:0.0.0.0:40000")->measures.half_open,
+		  (struct expected[]){{"half_open", "4"},
+				      {"half_open_raddr", "\"10.77.2.2\""},
+				      {"half_open_host", "3"},
+				      {"half_open_share", "0.75"},
+				      /* the connection of the scene */
+				      {"half_open_others", "1"},
+				      {}});
 }
 
 /* --- services --- */

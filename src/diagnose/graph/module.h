@@ -52,6 +52,7 @@ struct module_measures {
 	const struct conn_measures *conn;
 	const struct udp_measures *udp;
 	const struct listener_measures *listener;
+	const struct half_open_measures *half_open; /* of a listener: its SYN queue */
 	const struct use_measures *use; /* of a socket, by its owner */
 	const struct app_measures *app; /* of an application, or the owner of a socket */
 	const struct thread_measures *thread;

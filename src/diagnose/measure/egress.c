@@ -112,6 +112,7 @@ struct state {
 	struct map neighs;  /* raddr -> neigh_track */
 	struct map homes;   /* local address -> ifindex, of the last sample */
 	struct map former;  /* raddr -> ifindex of the last route that worked */
+	uint32_t loopback;  /* ifindex; 0: not seen */
 };
 
 static const struct state initial = {
@@ -214,6 +215,8 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 
 		if (dev)
 			sample_link(dev, link);
+		if (link->flags != UINT32_MAX && link->flags & IFF_LOOPBACK)
+			state->loopback = link->ifindex;
 	}
 	snapshot_each(snapshot, qdisc_type, struct qdisc_record, qdisc) {
 		struct dev_track *dev = dev_of(window, state, qdisc->ifindex, now_ns);
@@ -492,6 +495,8 @@ static void join(const struct window *window, struct state *state, struct module
 	conn->measures.egress = m;
 	if (state->homes.count > 0)
 		m->laddr_gone = !home && !addr_is_loopback(&own->laddr);
+	if (state->loopback && (addr_is_loopback(&own->raddr) || addr_equal(&own->raddr, &own->laddr)))
+		join_dev(window, state, conn, state->loopback, m, graph);
 	if (!route || !track_is_current(window, &route->track))
 		return;
 	addr_format(&own->raddr, text);

@@ -11,6 +11,7 @@
 #include "diagnose/measure/exchange.h"
 #include "diagnose/measure/far_end.h"
 #include "diagnose/measure/forwarding.h"
+#include "diagnose/measure/half_open.h"
 #include "diagnose/measure/host_counters.h"
 #include "diagnose/measure/interruption.h"
 #include "diagnose/measure/nameserver.h"
@@ -38,7 +39,8 @@ MODULE_SCOPE(udp_scope);
 
 static const struct module_scope listener_scope = {
 	.kind = MODULE_LISTENER,
-	.parts = {MODULE_PART(listener), MODULE_PART(use), MODULE_PART(app), MODULE_PART(host), MODULE_PART(dropped)}};
+	.parts = {MODULE_PART(listener), MODULE_PART(half_open), MODULE_PART(use), MODULE_PART(app), MODULE_PART(host),
+		  MODULE_PART(dropped)}};
 MODULE_SCOPE(listener_scope);
 
 static const struct module_scope flow_scope = {
