@@ -2,7 +2,8 @@
 """What the laboratory of the flow comparison consists of: servers, faults, healthy mixes.
 
 A file serve_*.py declares servers and their faults; it is found by its name. A fault belongs to one server and says
-which functions are a right answer: the one that holds the time, or the first one that differs.
+which functions are a right answer: the one that holds the time, or the first one that differs. What is kept apart
+(apart=True) is not for the development of the comparison: it is recorded only if asked for, once the method is final.
 """
 import dataclasses
 import glob
@@ -28,6 +29,7 @@ class Server:
     speaks: typing.Any
     command: typing.Callable
     prepare: typing.Callable = lambda place: None
+    apart: bool = False
 
 
 @dataclasses.dataclass
@@ -41,6 +43,7 @@ class Fault:
     # Structure only: nothing but a label says that these sessions are bad.
     labelled_only: bool = False
     name: str = ''
+    apart: bool = False
 
     def __post_init__(self):
         self.name = self.name or self.kind
@@ -103,6 +106,11 @@ class Case:
     @property
     def id(self):
         return f'{self.server}.{self.what}.{self.bad}of{self.sessions}.{self.seed}'
+
+    @property
+    def apart(self):
+        fault_made = FAULT_BY_NAME.get((self.server, self.what))
+        return SERVERS[self.server].apart or bool(fault_made and fault_made.apart)
 
     @property
     def load(self):

@@ -21,7 +21,7 @@ class Place:
     """Where a server runs in this recording: what commands and sessions need to know."""
 
     def __init__(self, case, room, servers):
-        self.room, self.servers, self.seed = room, servers, case.seed
+        self.room, self.servers, self.seed, self.what = room, servers, case.seed, case.what
         self.speaks = flow_lab.SERVERS[case.server].speaks
         self.port, self.upstream_port = free_port(), free_port()
 

@@ -53,6 +53,9 @@ def main():
         tap.equal(shares(result(room)["total"]), [1, 1, 1, 0], "an oracle about the same traces is right")
         accuracy(room, "--again", f"{room}/out", "--nest", STUB, FLOW_STUB="liar", FLOW_NEST=NEST)
         tap.equal(shares(result(room)["total"]), [0, 0, 0, 1], "a liar is not")
+        known, apart = (set(accuracy(room, "--list", *words)[1].split()) for words in ([], ["--apart"]))
+        tap.ok(FAULT in known and FAULT not in apart and not known & apart,
+               "what is kept apart is listed only if asked")
         status, said = accuracy(room, "--only", "nobody.*")
         tap.ok(status != 0 and "no recording matches 'nobody.*'" in said, "an unknown recording is refused")
     tap.done()

@@ -115,9 +115,22 @@ def test_declarations(tap):
     tap.equal({case.load for case in flow_lab.cases(range(4))}, {"quiet", "hog"}, "seeds vary the load")
 
 
+def test_apart(tap):
+    """A server that is kept apart with all its recordings, and a fault of one that is not."""
+    flow_lab.server("kept", None, apart=True)(None)
+    flow_lab.server("known", None)(None)
+    flow_lab.fault("kept known", "drip", "f")(None)
+    flow_lab.fault("known", "dns", "f", apart=True)(None)
+    flow_lab.load_all()
+    apart = {(case.server, case.what): case.apart for case in flow_lab.cases([1])}
+    tap.equal([apart[key] for key in (("kept", "drip"), ("kept", "post"), ("known", "dns"))], [True] * 3,
+              "what is kept apart is marked")
+    tap.equal([apart[key] for key in (("known", "drip"), ("known", "post"))], [False] * 2, "the rest is not")
+
+
 def main():
     tap = harness.Tap()
-    for test in (test_faults, test_healthy, test_invalid, test_structure, test_report, test_declarations):
+    for test in (test_faults, test_healthy, test_invalid, test_structure, test_report, test_declarations, test_apart):
         test(tap)
     with tempfile.TemporaryDirectory() as room:
         test_files(tap, room)
