@@ -299,23 +299,31 @@ static bool has_log(const char *path)
 	return access(log, F_OK) == 0;
 }
 
+static int fail_with_log(const char *path, struct why *why)
+{
+	return why_set(why, -EEXIST, "%s-wal exists, left over from another recording; remove it", path);
+}
+
 /*
  * A recorder that was killed while it created the file must come back by itself: its file is empty, and nobody else's
  * content is lost. Whatever is more than that is a recording, or something else.
  */
 static int claim_path(const char *path, struct stat *ret_info, struct why *why)
 {
+	bool log = has_log(path);
 	_cleanup_close_ int fd = -1;
 
-	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+	fd = open(path, O_RDWR | (log ? 0 : O_CREAT) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 	if (fd < 0 && errno == ELOOP)
 		return why_set(why, -EEXIST, "%s is a symbolic link; recordings do not follow links", path);
+	if (fd < 0 && log && errno == ENOENT)
+		return fail_with_log(path, why);
 	if (fd < 0 || fstat(fd, ret_info) < 0)
 		return why_set(why, -errno, "cannot write %s: %s", path, strerror(errno));
 	if (!S_ISREG(ret_info->st_mode) || ret_info->st_size > 0 || ret_info->st_uid != geteuid())
 		return why_set(why, -EEXIST, "%s already exists; recordings are not overwritten", path);
-	if (has_log(path))
-		return why_set(why, -EEXIST, "%s-wal exists, left over from another recording; remove it", path);
+	if (log)
+		return fail_with_log(path, why);
 	if (fchmod(fd, 0600) < 0)
 		return why_set(why, -errno, "cannot write %s: %s", path, strerror(errno));
 	return 0;
