@@ -9,6 +9,7 @@
 #include "event/core/event.h"
 #include "record/glossary.h"
 #include "run/command.h"
+#include "run/output_exit.h"
 #include "snapshot/proc/counter_meaning.h"
 #include "tool/core/tool.h"
 #include "view/format.h"
@@ -311,7 +312,7 @@ static int explain(const struct config *config, const struct knowledge *knowledg
 	} else {
 		tree_print(tree, &out);
 	}
-	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
+	return output_exit_code("explain", out_done(&out));
 }
 
 /* Without a name: all causes by layer, in the order of the stack. */
@@ -332,7 +333,7 @@ static int list_causes(const struct knowledge *knowledge)
 		 "tools), counters, fields, TCP states, drop reasons and errors.");
 	out_init(&out, STDOUT_FILENO);
 	tree_print(tree, &out);
-	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
+	return output_exit_code("explain", out_done(&out));
 }
 
 static int run(const void *data)
