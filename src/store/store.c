@@ -56,7 +56,8 @@ int store_fail(struct store *store, int sqlite_code)
 	if (store->error == 0) {
 		store->error = errno_of(store->db, sqlite_code);
 		if (store->error == -ENOSPC)
-			(void)why_set(&store->why, 0, "%s: no space left; the recording so far is kept", store->path);
+			(void)why_set(&store->why, 0, "%s: no space left%s", store->path,
+				      store->bytes > 0 ? "; the recording so far is kept" : "");
 		else
 			(void)why_set(&store->why, 0, "%s: %s", store->path, sqlite3_errmsg(store->db));
 		/* Without memory there is not even a connection. */
