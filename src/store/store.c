@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "store/states.h"
@@ -51,6 +52,14 @@ static int errno_of(sqlite3 *db, int sqlite_code)
 	}
 }
 
+/* SQLite does not hand on why a write failed. */
+static bool is_size_limited(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 int store_fail(struct store *store, int sqlite_code)
 {
 	if (store->error == 0) {
@@ -59,7 +68,9 @@ int store_fail(struct store *store, int sqlite_code)
 			(void)why_set(&store->why, 0, "%s: no space left%s", store->path,
 				      store->bytes > 0 ? "; the recording so far is kept" : "");
 		else
-			(void)why_set(&store->why, 0, "%s: %s", store->path, sqlite3_errmsg(store->db));
+			(void)why_set(&store->why, 0, "%s: %s%s", store->path, sqlite3_errmsg(store->db),
+				      store->error == -EIO && is_size_limited() ? " (file size is limited: ulimit -f)"
+										: "");
 		/* Without memory there is not even a connection. */
 		if (store->db && !sqlite3_get_autocommit(store->db))
 			(void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
