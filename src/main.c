@@ -88,6 +88,7 @@ int main(int argc, char **argv)
 		log_set_level(LOG_LEVEL_INFO);
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN); /* a reader that goes away shows as EPIPE where the output is written */
+	signal(SIGXFSZ, SIG_IGN); /* and a limit of the file size as EFBIG */
 	if (argc < 2 || (argv[1][0] == '-' && command_word(argv[1]) == argv[1])) {
 		command = default_command();
 		if (!command)

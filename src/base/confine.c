@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 
 #include "base/alloc.h"
+#include "base/spill.h"
 
 /* --- Landlock: the headers of a distribution lag behind the kernels it runs on --- */
 
@@ -128,19 +129,6 @@ static int add_rule(int ruleset, const char *path, uint64_t rights)
 	return syscall(SYS_landlock_add_rule, ruleset, PATH_BENEATH, &rule, 0) < 0 ? -errno : 0;
 }
 
-/* Nameless files of tables that outgrow memory (spill.h); with MAY_SCRATCH also what has a name. */
-static int add_temporary(const struct confine *confine, int ruleset, uint64_t handled)
-{
-	const char *const directories[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
-	uint64_t rights = confine->may & MAY_SCRATCH ? ANYTHING : WRITING;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(directories); i++)
-		if (directories[i])
-			r = add_rule(ruleset, directories[i], rights & handled);
-	return r;
-}
-
 static uint64_t rights_of_rule(const struct confine *confine, const struct confine_rule *rule)
 {
 	return rule->rights & MAKE_REG && confine->may & MAY_SCRATCH ? rule->rights | ANYTHING : rule->rights;
@@ -148,7 +136,7 @@ static uint64_t rights_of_rule(const struct confine *confine, const struct confi
 
 static int add_rules(const struct confine *confine, int ruleset, uint64_t handled)
 {
-	int r = add_temporary(confine, ruleset, handled);
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(always); i++)
 		r = add_rule(ruleset, always[i].path, always[i].rights & handled);
@@ -396,6 +384,8 @@ int confine_drop_capabilities(uint64_t keep, struct why *why)
 {
 	int r;
 
+	/* Tables that outgrow memory need no right in a directory that others can write to. */
+	spill_prepare();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return why_set(why, -errno, "cannot give up privilege: prctl: %s", strerror(errno));
 	r = drop_capabilities(keep);
@@ -406,6 +396,8 @@ int confine_apply(const struct confine *confine, struct why *why)
 {
 	int r;
 
+	/* Tables that outgrow memory need no right in a directory that others can write to. */
+	spill_prepare();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return why_set(why, -errno, "cannot give up privilege: prctl: %s", strerror(errno));
 	r = confine_files(confine);

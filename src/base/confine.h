@@ -25,7 +25,7 @@ enum confine_may {
 	MAY_EXEC = 1 << 2,       /* run programs, confined like itself */
 	MAY_SERVE = 1 << 3,      /* accept and make connections; sockets of IP and UNIX */
 	MAY_OBSERVE = 1 << 4,    /* netlink and packet sockets, namespaces, BPF, perf events */
-	MAY_SCRATCH = 1 << 5,    /* make directories and links in temporary directories and beside its output */
+	MAY_SCRATCH = 1 << 5,    /* make directories and links beside its output */
 	MAY_READ_PROC = 1 << 6,  /* read all of /proc and /sys, not only what belongs to the process itself */
 	MAY_INSPECT = 1 << 7,    /* read descriptors and memory maps of other processes: Landlock forbids it, so none */
 	MAY_NAME_FILES = 1 << 8, /* read and write files that the user names later: Landlock limits none */

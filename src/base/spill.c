@@ -13,14 +13,27 @@
 /* Rows sorted at once, in memory. */
 #define SORT_BYTES ((size_t)512 << 10)
 
+/*
+ * All tables share one file, each in a slot of its own: a process that gives up the right to open files
+ * (base/confine.h) opens it before. Slots are holes until a table grows into them; a table larger than a slot, or one
+ * more than there are slots, is in memory. The last slot ends below 16 TiB, the largest file of ext4.
+ */
+#define SLOTS      255
+#define SLOT_BYTES ((size_t)64 << 30)
+
 struct head {
 	struct head *next, *previous;
 	size_t bytes; /* including the head */
-	int fd;       /* -1: in memory, because no file could be created */
+	int slot;     /* -1: in memory */
 };
 _Static_assert(sizeof(struct head) <= HEAD, "one page");
 
 static struct head *large;
+static struct {
+	int fd;
+	pid_t owner; /* a child has tables of its own, and no file; 0: not opened yet */
+	bool used[SLOTS];
+} file;
 
 static struct head *head_of(void *table)
 {
@@ -44,20 +57,53 @@ static int open_nameless(const char *directory)
 	return fd;
 }
 
-static int open_any(void)
+void spill_prepare(void)
 {
 	const char *const directories[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
-	int fd = -1;
 
-	for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(directories); i++)
-		fd = open_nameless(directories[i]);
-	return fd;
+	if (file.owner)
+		return;
+	file.owner = getpid();
+	file.fd = -1;
+	for (size_t i = 0; file.fd < 0 && i < ARRAY_SIZE(directories); i++)
+		file.fd = open_nameless(directories[i]);
+}
+
+static off_t offset_of(int slot)
+{
+	return (off_t)slot * (off_t)SLOT_BYTES;
 }
 
 /* Allocates the blocks in advance: a full disk must fail here, not as SIGBUS later. */
-static bool has_blocks(int fd, size_t from, size_t to)
+static bool has_blocks(int slot, size_t from, size_t to)
 {
-	return fd >= 0 && fallocate(fd, 0, (off_t)from, (off_t)(to - from)) == 0;
+	return to <= SLOT_BYTES && fallocate(file.fd, 0, offset_of(slot) + (off_t)from, (off_t)(to - from)) == 0;
+}
+
+static void free_slot(int slot)
+{
+	if (file.owner != getpid())
+		return;
+	file.used[slot] = false;
+	(void)fallocate(file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset_of(slot), (off_t)SLOT_BYTES);
+}
+
+/* -1: the table must be in memory. */
+static int take_slot(size_t bytes)
+{
+	spill_prepare();
+	if (file.fd < 0 || file.owner != getpid())
+		return -1;
+	for (int slot = 0; slot < SLOTS; slot++) {
+		if (file.used[slot])
+			continue;
+		file.used[slot] = true;
+		if (has_blocks(slot, 0, bytes))
+			return slot;
+		free_slot(slot);
+		return -1;
+	}
+	return -1;
 }
 
 static void link_head(struct head *head)
@@ -78,30 +124,26 @@ static void unlink_head(struct head *head)
 
 static struct head *map_new(size_t bytes)
 {
-	struct head *head;
-	int fd = open_any();
+	int slot = take_slot(bytes);
+	struct head *head = slot >= 0 ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, offset_of(slot))
+				      : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (fd >= 0 && !has_blocks(fd, 0, bytes)) {
-		close(fd);
-		fd = -1;
-	}
-	head = mmap(NULL, bytes, PROT_READ | PROT_WRITE, fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
 	if (head == MAP_FAILED)
 		abort();
 	head->bytes = bytes;
-	head->fd = fd;
+	head->slot = slot;
 	link_head(head);
 	return head;
 }
 
 static void unmap(struct head *head)
 {
-	int fd = head->fd;
+	int slot = head->slot;
 
 	unlink_head(head);
 	(void)munmap(head, head->bytes);
-	if (fd >= 0)
-		close(fd);
+	if (slot >= 0)
+		free_slot(slot);
 }
 
 /* In place or moved; NULL when the file cannot grow. */
@@ -109,7 +151,7 @@ static struct head *remap(struct head *head, size_t bytes)
 {
 	struct head *moved;
 
-	if (head->fd >= 0 && !has_blocks(head->fd, head->bytes, bytes))
+	if (head->slot >= 0 && !has_blocks(head->slot, head->bytes, bytes))
 		return NULL;
 	unlink_head(head);
 	moved = mremap(head, head->bytes, bytes, MREMAP_MAYMOVE);
@@ -156,7 +198,7 @@ void spill_free(void *table, size_t bytes)
 void spill_trim(void)
 {
 	for (struct head *head = large; head; head = head->next)
-		if (head->fd >= 0)
+		if (head->slot >= 0)
 			(void)madvise((char *)head + HEAD, head->bytes - HEAD, MADV_DONTNEED);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tables of many millions of rows: small ones are in memory, larger ones in an unnamed temporary file that is mapped.
+ * Tables of many millions of rows: small ones are in memory, larger ones in a nameless temporary file that is mapped.
  * Their resident size stays small if spill_trim is called regularly; all rows are addressable as in memory. New rows
  * are zero.
  *
@@ -16,6 +16,11 @@
 
 #define SPILL(type) VEC(type)
 
+/*
+ * Opens the file of the tables, which the first large one does otherwise: for a process that will not be allowed to open
+ * files. Without a file, tables are in memory.
+ */
+void spill_prepare(void);
 /* Grows from one size to another, in bytes; may move. */
 void *spill_resize(void *old, size_t old_bytes, size_t bytes);
 void spill_free(void *table, size_t bytes);

@@ -3,6 +3,7 @@
 #include "run/completion.h"
 #include "base/out.h"
 #include "run/command.h"
+#include "run/output_exit.h"
 
 const struct completion_place completion_places[COMPLETION_SHELLS] = {
 	[COMPLETION_BASH] = {"bash-completion/completions", "nest"},
@@ -257,7 +258,7 @@ static int run(const void *data)
 
 	out_init(&out, STDOUT_FILENO);
 	completion_add((enum completion_shell)config->shell, &out.pending);
-	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
+	return output_exit_code("completion", out_done(&out));
 }
 
 static const char *const examples[] = {

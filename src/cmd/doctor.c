@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/out.h"
 #include "base/text.h"
 #include "kernel/feature/doctor_text.h"
 #include "kernel/feature/features.h"
@@ -115,11 +116,11 @@ static int show(const struct doctor_config *config, const struct check_list *lis
 
 static int report(const struct doctor_config *config, const struct check_list *list)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
+	struct out out;
 
-	bug_report_add(&text, list, config->unmasked);
-	fputs(buf_text(&text), stdout);
-	return fflush(stdout) == 0 ? EXIT_DONE : EXIT_IO;
+	out_init(&out, STDOUT_FILENO);
+	bug_report_add(&out.pending, list, config->unmasked);
+	return output_exit_code("doctor", out_done(&out));
 }
 
 static int run(const void *argument)

@@ -9,6 +9,7 @@
 #include "event/core/event.h"
 #include "record/glossary.h"
 #include "run/command.h"
+#include "run/output_exit.h"
 #include "snapshot/proc/counter_meaning.h"
 #include "tool/core/tool.h"
 #include "view/format.h"
@@ -102,13 +103,37 @@ static bool has_heading(const struct field *field, const char *name)
 	return strcasecmp(buf_text(&heading), name) == 0;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(const struct record_type *const *)a)->name, (*(const struct record_type *const *)b)->name);
+}
+
+/* The registry has the order of the linker, which differs from compiler to compiler. */
+static struct types {
+	VEC(const struct record_type *) all;
+} types_sorted(void)
+{
+	struct types types = {};
+
+	registry_each(record_type, type)
+		vec_push(&types.all, *type);
+	qsort(types.all.items, types.all.count, sizeof(*types.all.items), by_name);
+	return types;
+}
+
+static void types_done(struct types *types)
+{
+	vec_done(&types->all);
+}
+
 /* Every record type that has the field. */
 static bool explain_field(struct tree *tree, const char *name,
 			  bool (*is_it)(const struct field *field, const char *name))
 {
+	_cleanup_(types_done) struct types types = types_sorted();
 	bool found = false;
 
-	registry_each(record_type, type)
+	vec_each(&types.all, type)
 		for (uint32_t i = 0; i < (*type)->field_count; i++) {
 			const struct field *field = &(*type)->fields[i];
 			struct tree_node *node;
@@ -160,10 +185,11 @@ static void add_value(struct tree *tree, const struct record_type *type, const s
  */
 static bool explain_value(struct tree *tree, const char *name)
 {
+	_cleanup_(types_done) struct types types = types_sorted();
 	VEC(const struct enum_names *) seen = {};
 	bool found;
 
-	registry_each(record_type, type)
+	vec_each(&types.all, type)
 		for (uint32_t i = 0; i < (*type)->field_count; i++) {
 			const struct field *field = &(*type)->fields[i];
 			const struct enum_names *names = field->names ? enum_names_get(field->names) : NULL;
@@ -286,7 +312,7 @@ static int explain(const struct config *config, const struct knowledge *knowledg
 	} else {
 		tree_print(tree, &out);
 	}
-	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
+	return output_exit_code("explain", out_done(&out));
 }
 
 /* Without a name: all causes by layer, in the order of the stack. */
@@ -307,7 +333,7 @@ static int list_causes(const struct knowledge *knowledge)
 		 "tools), counters, fields, TCP states, drop reasons and errors.");
 	out_init(&out, STDOUT_FILENO);
 	tree_print(tree, &out);
-	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
+	return output_exit_code("explain", out_done(&out));
 }
 
 static int run(const void *data)

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "report/export.h"
 #include "run/command.h"
+#include "run/output_exit.h"
 #include "run/run_diagnosis.h"
 
 static const char *const formats[] = {"csv", "jsonl", "pcapng", "perfetto", "folded", "dot", NULL};
@@ -138,7 +139,7 @@ static int run(const void *data)
 	const struct config *config = &chosen;
 	struct why why = {};
 	struct out out;
-	int r, written;
+	int r;
 
 	take_old_spelling(&chosen);
 	if (config->format == FORMAT_NONE)
@@ -157,13 +158,9 @@ static int run(const void *data)
 	r = export_file(config, &out, &why);
 	if (r < 0)
 		out_drop(&out);
-	written = r < 0 ? 0 : out_done(&out);
-	if (r < 0 && r != -EPIPE)
-		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "export: %s",
-				    why.text[0] ? why.text : strerror(-r));
-	if (written < 0 && written != -EPIPE)
-		return command_fail(EXIT_IO, "export: writing failed: %s", new_file_error(written));
-	return EXIT_DONE;
+	if (why.text[0])
+		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "export: %s", why.text);
+	return output_exit_code("export", r < 0 ? r : out_done(&out));
 }
 
 static const char *const examples[] = {

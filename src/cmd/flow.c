@@ -3,6 +3,7 @@
 #include "base/out.h"
 #include "base/text.h"
 #include "run/command.h"
+#include "run/output_exit.h"
 
 struct config {
 	const char *member;
@@ -27,7 +28,7 @@ static int list(const struct command *const *commands, size_t count)
 			buf_add_format(&out.pending, "  %-14s %s\n", member, commands[i]->summary);
 	}
 	buf_add_text(&out.pending, "\nnest flow COMMAND --help explains one.\n");
-	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
+	return output_exit_code("flow", out_done(&out));
 }
 
 static int run(const void *data)

@@ -7,6 +7,7 @@
 #include "flow/analyse/profile.h"
 #include "run/command.h"
 #include "run/flow_view.h"
+#include "run/output_exit.h"
 
 struct config {
 	const char *trace;
@@ -257,7 +258,7 @@ static int export_trace(struct exporter *e)
 
 		(config->folded ? export_folded : export_dot)(e, profile);
 	}
-	return out_done(&e->out) < 0 ? EXIT_IO : EXIT_DONE;
+	return output_exit_code("flow export", out_done(&e->out));
 }
 
 static int run(const void *data)

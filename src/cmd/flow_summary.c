@@ -7,6 +7,7 @@
 #include "flow/analyse/fold.h"
 #include "run/command.h"
 #include "run/flow_view.h"
+#include "run/output_exit.h"
 #include "view/format.h"
 
 struct config {
@@ -215,7 +216,7 @@ static int run(const void *data)
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
 	struct summary m = {.config = config};
 	struct out out;
-	int r;
+	int r, written;
 
 	r = flow_view_open(config->trace, &config->split, &trace, &sessions);
 	if (r != EXIT_DONE)
@@ -230,8 +231,9 @@ static int run(const void *data)
 	coarsen_done(&m.coarsen);
 	forest_done(&m.coarse);
 	forest_done(&m.folded);
-	if (out_done(&out) < 0)
-		return EXIT_IO;
+	written = output_exit_code("flow summary", out_done(&out));
+	if (written != EXIT_DONE)
+		return written;
 	if (m.coarsen.hidden_count)
 		log_info("%zu functions left out", m.coarsen.hidden_count);
 	flow_view_close(trace);

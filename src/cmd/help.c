@@ -6,6 +6,7 @@
 #include "base/out.h"
 #include "run/command.h"
 #include "run/completion.h"
+#include "run/output_exit.h"
 #include "tool/core/tool.h"
 
 struct config {
@@ -157,7 +158,7 @@ static int run(const void *data)
 		command_add_help(command, &out.pending);
 	else
 		add_overview(&out.pending);
-	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
+	return output_exit_code("help", out_done(&out));
 }
 
 static const struct command help_command = {

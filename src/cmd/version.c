@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest version (and nest --version). */
 #include "base/embed.h"
+#include "base/out.h"
 #include "run/build_info.h"
 #include "run/command.h"
+#include "run/output_exit.h"
 
 struct config {
 	bool licences;
@@ -14,25 +16,25 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
-static void print_licences(void)
+static void add_licences(struct buf *text)
 {
 	const struct embedded_file *file = embed_find("licences.txt");
 
-	puts("nest is free software: GPL-2.0-or-later (BPF programs: GPL-2.0-only). There is no warranty.");
+	buf_add_text(text, "nest is free software: GPL-2.0-or-later (BPF programs: GPL-2.0-only). There is no warranty.\n");
 	if (file)
-		fwrite(file->begin, 1, (size_t)(file->end - file->begin), stdout);
+		buf_add(text, file->begin, (size_t)(file->end - file->begin));
 }
 
 static int run(const void *data)
 {
 	const struct config *config = data;
-	_cleanup_buf_ struct buf text = BUF_INIT(8192);
+	struct out out;
 
-	build_info_add(&text);
-	fputs(buf_text(&text), stdout);
+	out_init(&out, STDOUT_FILENO);
+	build_info_add(&out.pending);
 	if (config->licences)
-		print_licences();
-	return fflush(stdout) == 0 ? EXIT_DONE : EXIT_IO;
+		add_licences(&out.pending);
+	return output_exit_code("version", out_done(&out));
 }
 
 static const char *const examples[] = {

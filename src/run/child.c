@@ -28,6 +28,7 @@ static _noreturn_ void become(int gate_fd, int error_fd, char **argv)
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	execvp(argv[0], argv);
 	error = errno;
 	log_error("cannot run %s: %s", argv[0], strerror(error));

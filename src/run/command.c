@@ -4,6 +4,7 @@
 #include "base/option_file.h"
 #include "base/out.h"
 #include "run/command_confine.h"
+#include "run/output_exit.h"
 #include "run/starter.h"
 #include "run/tool_command.h"
 
@@ -129,7 +130,7 @@ static int print_help(const struct command *command)
 
 	out_init(&out, STDOUT_FILENO);
 	command_add_help(command, &out.pending);
-	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
+	return output_exit_code(command->name, out_done(&out));
 }
 
 /* Removes -v and --verbose before --: they mean the same for every command. Returns the number of words left. */

@@ -32,6 +32,7 @@ static _noreturn_ void become(char **argv, const char *library, const char *path
 	(void)setenv("LD_PRELOAD", preload, 1);
 	(void)setenv(FLOW_LIVE_ENV, path, 1);
 	(void)signal(SIGPIPE, SIG_DFL);
+	(void)signal(SIGXFSZ, SIG_DFL);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	execvp(argv[0], argv);

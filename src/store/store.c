@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "store/states.h"
@@ -25,7 +26,8 @@ const char store_open_sql[] = "PRAGMA page_size = 8192;"
 			      /* What is deleted need not be overwritten: the file is as private as its rows. */
 			      "PRAGMA secure_delete = OFF;"
 			      "PRAGMA temp_store = MEMORY;"
-			      "PRAGMA cache_size = -16384;";
+			      /* Rows are added, hardly ever read: more pages in memory would save no time. */
+			      "PRAGMA cache_size = -4096;";
 
 /* --- errors --- */
 
@@ -50,14 +52,25 @@ static int errno_of(sqlite3 *db, int sqlite_code)
 	}
 }
 
+/* SQLite does not hand on why a write failed. */
+static bool is_size_limited(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 int store_fail(struct store *store, int sqlite_code)
 {
 	if (store->error == 0) {
 		store->error = errno_of(store->db, sqlite_code);
 		if (store->error == -ENOSPC)
-			(void)why_set(&store->why, 0, "%s: no space left; the recording so far is kept", store->path);
+			(void)why_set(&store->why, 0, "%s: no space left%s", store->path,
+				      store->bytes > 0 ? "; the recording so far is kept" : "");
 		else
-			(void)why_set(&store->why, 0, "%s: %s", store->path, sqlite3_errmsg(store->db));
+			(void)why_set(&store->why, 0, "%s: %s%s", store->path, sqlite3_errmsg(store->db),
+				      store->error == -EIO && is_size_limited() ? " (file size is limited: ulimit -f)"
+										: "");
 		/* Without memory there is not even a connection. */
 		if (store->db && !sqlite3_get_autocommit(store->db))
 			(void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
@@ -299,23 +312,31 @@ static bool has_log(const char *path)
 	return access(log, F_OK) == 0;
 }
 
+static int fail_with_log(const char *path, struct why *why)
+{
+	return why_set(why, -EEXIST, "%s-wal exists, left over from another recording; remove it", path);
+}
+
 /*
  * A recorder that was killed while it created the file must come back by itself: its file is empty, and nobody else's
  * content is lost. Whatever is more than that is a recording, or something else.
  */
 static int claim_path(const char *path, struct stat *ret_info, struct why *why)
 {
+	bool log = has_log(path);
 	_cleanup_close_ int fd = -1;
 
-	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+	fd = open(path, O_RDWR | (log ? 0 : O_CREAT) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 	if (fd < 0 && errno == ELOOP)
 		return why_set(why, -EEXIST, "%s is a symbolic link; recordings do not follow links", path);
+	if (fd < 0 && log && errno == ENOENT)
+		return fail_with_log(path, why);
 	if (fd < 0 || fstat(fd, ret_info) < 0)
 		return why_set(why, -errno, "cannot write %s: %s", path, strerror(errno));
 	if (!S_ISREG(ret_info->st_mode) || ret_info->st_size > 0 || ret_info->st_uid != geteuid())
 		return why_set(why, -EEXIST, "%s already exists; recordings are not overwritten", path);
-	if (has_log(path))
-		return why_set(why, -EEXIST, "%s-wal exists, left over from another recording; remove it", path);
+	if (log)
+		return fail_with_log(path, why);
 	if (fchmod(fd, 0600) < 0)
 		return why_set(why, -errno, "cannot write %s: %s", path, strerror(errno));
 	return 0;

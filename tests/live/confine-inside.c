@@ -7,7 +7,8 @@
  *
  * allowed lists what succeeded, or failed for another reason than a refusal. With $INSIDE_LOOP it does so when it first
  * waits for events; with $INSIDE_SAMPLER the process that samples does, when it writes its first answer. $INSIDE_VICTIM
- * is a file of the same user that is none of its concern, $INSIDE_FILE one that it must not create.
+ * is a file of the same user that is none of its concern, $INSIDE_SHARED one in a temporary directory, $INSIDE_FILE one
+ * that it must not create.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -79,6 +80,7 @@ static void try_all(void)
 	note("setns", setns(-1, 0));
 	note("load", syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr)));
 	note("write", open(file, O_WRONLY | O_CREAT, 0600));
+	note("shared", open(getenv("INSIDE_SHARED"), O_WRONLY));
 	note("chmod", chmod(getenv("INSIDE_VICTIM"), 0666));
 	note("shadow", open("/etc/shadow", O_RDONLY));
 	note("kill", kill(1, 0));

@@ -27,6 +27,10 @@ wait $!
 # A file of root that is no concern of any command.
 export INSIDE_VICTIM=$room/victim
 (umask 077 && : >"$INSIDE_VICTIM")
+# One in the directory of temporary files.
+export TMPDIR=$room/shared INSIDE_SHARED=$room/shared/other
+mkdir "$TMPDIR"
+: >"$INSIDE_SHARED"
 
 # inside COMMAND ...: what the library reports. serves: the same when it first waits for events.
 inside() {
@@ -153,7 +157,8 @@ END
 starter="nest-starter $all 0 0;"
 is "$(serves serve -d 1)" 'cap=0 nnp=1 seccomp=2 allowed=socket' 'serve, from inside'
 is "$(serves serve -d 1 -f a.nest)" 'cap=0 nnp=1 seccomp=2 allowed=socket' 'serve -f, from inside'
-is "$(serves agent -d 1 -N "$host" -o "$room/in.nest" --socket none --listen 127.0.0.1:0)" \
+mkdir "$room/past"
+is "$(serves agent -d 1 -N "$host" -o "$room/past/in.nest" --socket none --listen 127.0.0.1:0)" \
 	'cap=0 nnp=1 seccomp=2 allowed=socket' 'agent, from inside'
 mkdir "$room/saved"
 is "$(INSIDE_FILE=$room/saved/more serves serve -d 1 --save-in "$room/saved")" \

@@ -125,6 +125,15 @@ for command in diagnose sockets 'record -o x.nest'; do
 	like "$(cat "$room/err")" '/proc is not mounted' 'and the reason is recognised'
 done
 
+# A limit of the file size is an error, not a signal; a command that nest starts has the signal as before.
+(ulimit -f 100 && exec "$nest" record -o "$room/limited.nest" -d 3) >/dev/null 2>"$room/err"
+is "$?" 5 'a limit of the file size ends a recording'
+like "$(cat "$room/err")" 'limited.nest: .*ulimit -f' 'with the reason'
+(cd "$room" && ulimit -f 1 && exec "$nest" export demo:lossy-path --format jsonl -o limited.json) 2>"$room/err"
+is "$? $(test -e "$room/limited.json"; echo $?)" '5 1' 'and an export'
+is "$("$nest" trace tcp.state -- awk '$1 == "SigIgn:" { print $2 }' /proc/self/status 2>/dev/null | grep '^0')" \
+	"$(awk '$1 == "SigIgn:" { print $2 }' /proc/self/status)" 'signals of a command behind --'
+
 # Filters that can never match.
 for tool in softirqlat irqlat napilat; do
 	for option in "-N $host" '-P 80' "-p $$"; do

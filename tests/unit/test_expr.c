@@ -378,13 +378,27 @@ TEST(values_are_taken_as_they_are_shown)
 		const char *text;
 		bool matches;
 	} cases[] = {
-		{"rate >= 1MB/s", true},    {"rate > 1.1MB/s", false},   {"rate == 8Mbit/s", true},
-		{"RATE > 0.5", true},       {"speed == 1Gbit/s", true},  {"SPEED > 1Gbit", false},
-		{"handle == 8001:", false}, {"handle == 8001:10", true}, {"handle == 0x80010010", true},
-		{"table == main", true},    {"table == 254", true},      {"TABLE != main", false},
-		{"dst == default", true},   {"DST != default", false},   {"dst == 10.0.0.0/8", false},
+		{"rate == 0000000000000000000000001000000/s", true},
+		{"rate >= 1MB/s", true},
+		{"rate > 1.1MB/s", false},
+		{"rate == 8Mbit/s", true},
+		{"RATE > 0.5", true},
+		{"speed == 1Gbit/s", true},
+		{"SPEED > 1Gbit", false},
+		{"handle == 8001:", false},
+		{"handle == 8001:10", true},
+		{"handle == 0x80010010", true},
+		{"table == main", true},
+		{"table == 254", true},
+		{"TABLE != main", false},
+		{"dst == default", true},
+		{"DST != default", false},
+		{"dst == 10.0.0.0/8", false},
 	};
-	static const char *const wrong[] = {"handle == 80011:", "handle == 1:10000", "handle == x:", "rate > 1Mb/s"};
+	static const char *const wrong[] = {
+		"handle == 80011:", "handle == 1:10000", "handle == x:", "rate > 1Mb/s",
+		/* Known by the parser, even where nobody asks why; a number of 32 digits. */
+		"nosuch == 1", "rate == 00000000000000000000000001000000/s"};
 	struct shown s = {.rate = 1e6, .speed = 1000000000, .handle = 0x80010010, .table = 254};
 	struct shape shape = SHAPE_OF(&type);
 

@@ -74,6 +74,44 @@ TEST(of_one_family_only_the_strongest_counts)
 	CHECK(!v->hypotheses.items[0]->evidence.items[1].counted);
 }
 
+TEST(evidence_of_the_same_strength_is_in_the_order_of_names)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k =
+		know(CAUSE("c", "resolver") RULE("b", "level > 1", "c", "0.6", "x")
+			     RULE("a", "level > 2", "c", "0.6", "y") RULE("d", "level > 3", "c", "0.6", "z"));
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	_cleanup_(verdict_freep) struct verdict *v = NULL;
+	const struct evidence *evidence;
+
+	add(g, "r:1", 5, 0);
+	v = reading_judge(k, g);
+	REQUIRE(v->hypotheses.count == 1 && v->hypotheses.items[0]->evidence.count == 3);
+	evidence = v->hypotheses.items[0]->evidence.items;
+	CHECK_EQ_TEXT(evidence[0].name, "a");
+	CHECK_EQ_TEXT(evidence[1].name, "b");
+	CHECK_EQ_TEXT(evidence[2].name, "d");
+}
+
+/* Affected is what waits and depends on the module, nothing else. */
+TEST(who_is_affected)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k =
+		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.6", "x"));
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	_cleanup_(verdict_freep) struct verdict *v = NULL;
+	struct module *one = add(g, "r:1", 5, 0), *waits = graph_module(g, MODULE_CONN, "conn:1", "1"),
+		      *idles = graph_module(g, MODULE_CONN, "conn:2", "2"),
+		      *other = graph_module(g, MODULE_CONN, "conn:3", "3");
+
+	waits->related[MODULE_RESOLVER] = idles->related[MODULE_RESOLVER] = one;
+	waits->activity = other->activity = ACTIVITY_WAITING;
+	idles->activity = ACTIVITY_IDLE;
+	v = reading_judge(k, g);
+	REQUIRE(v->hypotheses.count == 1);
+	CHECK_EQ_UINT(v->hypotheses.items[0]->affects.count, 1);
+	CHECK(hypothesis_affects(v->hypotheses.items[0], waits));
+}
+
 TEST(a_rule_does_not_fire_on_the_unknown)
 {
 	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "resolver") RULE(

@@ -3,6 +3,8 @@
 #include "base/spill.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit.h"
@@ -60,6 +62,72 @@ TEST(what_is_new_in_a_table_is_zero)
 		CHECK_EQ_UINT(wrong, 0);
 		spill_done(&bytes);
 	}
+}
+
+/* Blocks of the nameless file of the tables, in KiB; what a test prints goes to a smaller one. */
+static uint64_t file_kib(void)
+{
+	for (int fd = 0; fd < 100; fd++) {
+		struct stat info;
+
+		if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 0 &&
+		    info.st_size > 1 << 20)
+			return (uint64_t)info.st_blocks / 2;
+	}
+	return 0;
+}
+
+TEST(tables_share_a_file_and_return_its_blocks)
+{
+	SPILL(uint32_t) tables[40] = {};
+	size_t wrong = 0;
+
+	for (uint32_t i = 0; i < 400000; i++)
+		for (uint32_t k = 0; k < ARRAY_SIZE(tables); k++)
+			spill_push(&tables[k], i * 64 + k);
+	spill_trim();
+	CHECK(file_kib() >= ARRAY_SIZE(tables) * 400000 * 4 / 1024);
+	for (uint32_t k = 0; k < ARRAY_SIZE(tables); k += 2)
+		spill_done(&tables[k]);
+	spill_push(&tables[0], 7);
+	for (uint32_t k = 1; k < ARRAY_SIZE(tables); k += 2) {
+		for (uint32_t i = 0; i < tables[k].count; i++)
+			wrong += tables[k].items[i] != i * 64 + k;
+		spill_done(&tables[k]);
+	}
+	CHECK_EQ_UINT(wrong, 0);
+	CHECK_EQ_UINT(tables[0].items[0], 7);
+	spill_done(&tables[0]);
+	CHECK_EQ_UINT(file_kib(), 0);
+}
+
+/* A child has a copy of the program's memory, but the file is the same. */
+TEST(a_child_does_not_write_into_the_tables_of_its_parent)
+{
+	SPILL(uint64_t) rows = {}, others = {};
+	size_t wrong = 0;
+	int status;
+	pid_t pid;
+
+	spill_fill(&rows, 500000);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (pid == 0) {
+		spill_fill(&others, 500000);
+		memset(others.items, 0xff, others.count * sizeof(*others.items));
+		spill_done(&others);
+		spill_done(&rows);
+		_exit(0);
+	}
+	REQUIRE(waitpid(pid, &status, 0) == pid && status == 0);
+	spill_fill(&others, 500000);
+	for (size_t i = 0; i < rows.count; i++)
+		wrong += rows.items[i] != 0 || others.items[i] != 0;
+	CHECK_EQ_UINT(wrong, 0);
+	memset(rows.items, 1, rows.count * sizeof(*rows.items));
+	CHECK(file_kib() >= 500000 * 8 / 1024);
+	spill_done(&others);
+	spill_done(&rows);
 }
 
 static int by_key(const void *a, const void *b)

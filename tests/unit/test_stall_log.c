@@ -93,6 +93,19 @@ TEST(another_culprit_for_the_same_sufferer_is_a_change)
 	stall_log_free(log);
 }
 
+/* The same module with another sufferer and another cause goes on; another module with another sufferer does not. */
+TEST(another_cause_at_the_same_module_is_a_change)
+{
+	struct said said = {};
+	struct stall_log *log = stall_log_new(tell, &said);
+
+	CHECK_EQ_TEXT(window(log, &said, 1, 1, "path-loss path:x conn:1"), "begin path-loss");
+	CHECK_EQ_TEXT(window(log, &said, 2, 1, "path-latency path:x conn:2"), "change path-latency was path-loss");
+	CHECK_EQ_TEXT(window(log, &said, 3, 1, "path-loss path:y conn:3"), "begin path-loss");
+	CHECK_EQ_UINT(stall_log_count(log), 2);
+	stall_log_free(log);
+}
+
 TEST(namespaces_do_not_mix)
 {
 	struct said said = {};

@@ -104,6 +104,11 @@ static struct outcome write_recording(const struct room *room)
 		if (r == 0)
 			outcome.committed = added;
 	}
+	/* Of a file that could not be made nothing is left, and nothing is claimed. */
+	if (!store) {
+		CHECK(access(room->path, F_OK) < 0);
+		CHECK(!strstr(why.text, "kept"));
+	}
 	if (r < 0 && store) {
 		CHECK(store_why(store)[0] != '\0');
 		/* The error stays. */

@@ -321,6 +321,8 @@ TEST(the_log_of_another_recording_is_no_part_of_a_new_one)
 		REQUIRE(log && fputs("stale", log) >= 0 && fclose(log) == 0);
 		CHECK_ERR(store_create(room.path, "test", &store, &why), -EEXIST);
 		CHECK_HAS_TEXT(why.text, "-wal exists");
+		/* No empty file is left for the next one to wonder about. */
+		CHECK(access(room.path, F_OK) < 0);
 		REQUIRE(unlink(path) == 0);
 	}
 	CHECK_OK(store_create(room.path, "test", &store, &why));

@@ -245,3 +245,22 @@ TEST(a_limit_of_size_holds_for_file_and_log)
 	CHECK(room_number(&room, "SELECT count(*) FROM event") > 1000);
 	CHECK_EQ_INT(room_number(&room, "SELECT count(*) FROM tcp WHERE last > 140000000000000"), SOCKETS);
 }
+
+/* SQLite keeps pages that it has written: 30 MB of rows would stay in memory without a limit. */
+TEST(memory_does_not_grow_with_the_recording)
+{
+	_cleanup_room_ struct room room;
+	char label[1001] = "";
+	struct store *store;
+	struct why why = {};
+
+	memset(label, 'x', sizeof(label) - 1);
+	room_make(&room);
+	store = room_create(&room);
+	for (uint64_t i = 0; i < 30000; i++)
+		CHECK_OK(store_add_mark(store, i, label));
+	CHECK_OK(store_tick(store));
+	CHECK(room_bytes(&room) > 20000000);
+	CHECK(sqlite3_memory_used() < 6 << 20);
+	CHECK_OK(store_close(store, &why));
+}

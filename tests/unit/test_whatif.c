@@ -54,6 +54,10 @@ TEST(the_evidence_that_carries_a_finding_is_named)
 	CHECK_EQ_TEXT(
 		ask(CAUSE("c") RULE("a", "level > 1", "c", "0.8", "x") RULE("b", "level > 1", "c", "0.6", "x"), 5, 0),
 		"without [a], [b] it would be at 0.00, and 0.50 is needed");
+	/* One of another family stays. */
+	CHECK_EQ_TEXT(
+		ask(CAUSE("c") RULE("a", "level > 1", "c", "0.8", "x") RULE("b", "level > 1", "c", "0.3", "y"), 5, 0),
+		"without [a] it would be at 0.30, and 0.50 is needed");
 }
 
 TEST(evidence_against_that_did_not_show)
@@ -65,6 +69,20 @@ TEST(evidence_against_that_did_not_show)
 	CHECK_EQ_TEXT(ask(rules, 5, 0), "if 'other > 3' held [n], it would be at -0.38");
 	CHECK_EQ_TEXT(ask(rules, 5, UINT64_MAX),
 		      "other is not known there; if 'other > 3' held [n], it would be at -0.38");
+}
+
+/* 0.75 with -0.5 is 0.25 / 0.5: at the threshold it would still be reported. */
+TEST(evidence_against_that_would_change_nothing)
+{
+	CHECK_EQ_TEXT(ask(CAUSE("c") RULE("a", "level > 1", "c", "0.75", "x") RULE("n", "other > 3", "c", "-0.5", "z"),
+			  5, 0),
+		      "without [a] it would be at 0.00, and 0.50 is needed");
+	/* A rule about another kind of module has no place to look at. */
+	CHECK_EQ_TEXT(ask(CAUSE("c") RULE("a", "level > 1", "c", "0.75", "x")
+			  "rule n\nabout: conn\nwhen: loss_share > 0.1\nsuggests: c\ncertainty: -0.9\nfamily: z\n"
+			  "because: loss\n\n",
+			  5, 0),
+		      "without [a] it would be at 0.00, and 0.50 is needed");
 }
 
 TEST(what_the_runner_up_lacks)
