@@ -154,8 +154,7 @@ static int add_sums(struct agent_minutes *minutes)
 	if (r == 0)
 		r = flow_minutes_take(&minutes->retransmits, add_retransmit, &retransmits);
 	if (r == 0)
-		r = traffic_minutes_take(&minutes->traffic,
-					 &(struct traffic_sinks){add_path, add_service, &traffic});
+		r = traffic_minutes_take(&minutes->traffic, &(struct traffic_sinks){add_path, add_service, &traffic});
 	return r == 0 ? agent_lives_note_loss(&minutes->lives, minutes->run->store) : r;
 }
 

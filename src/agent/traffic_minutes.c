@@ -257,8 +257,7 @@ static int take_paths(struct map *paths, const struct traffic_sinks *sinks)
 
 	while (r == 0 && map_next(paths, &at, &key, &value)) {
 		const struct path_key *path = key;
-		struct path_minute_record row = {
-			.netns = path->netns, .raddr = path->raddr, .f = figures_of(value)};
+		struct path_minute_record row = {.netns = path->netns, .raddr = path->raddr, .f = figures_of(value)};
 
 		r = sinks->path(sinks->context, &row);
 	}
@@ -275,13 +274,13 @@ static int take_services(struct map *services, const struct traffic_sinks *sinks
 	while (r == 0 && map_next(services, &at, &key, &value)) {
 		const struct service_key *service = key;
 		const struct traffic *sum = value;
-		struct service_minute_record row = {
-			.netns = service->netns,
-			.role = service->role,
-			.port = service->port,
-			.f = figures_of(sum),
-			.answers = sum->answers,
-			.answer_ns = sum->answers ? sum->answers_sum_ns / sum->answers : UINT64_MAX};
+		struct service_minute_record row = {.netns = service->netns,
+						    .role = service->role,
+						    .port = service->port,
+						    .f = figures_of(sum),
+						    .answers = sum->answers,
+						    .answer_ns = sum->answers ? sum->answers_sum_ns / sum->answers
+									      : UINT64_MAX};
 
 		r = sinks->service(sinks->context, &row);
 	}

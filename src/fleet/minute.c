@@ -10,8 +10,7 @@
 		FIELD(type, netns, ID, "network namespace", .zero_is_unknown = true)
 
 #define FLOW_FIELDS(type)                                                                                              \
-	FIELD(type, laddr, ADDR, "local address"),                                                                     \
-		FIELD(type, lport, ID, "local port", .zero_is_unknown = true),                                         \
+	FIELD(type, laddr, ADDR, "local address"), FIELD(type, lport, ID, "local port", .zero_is_unknown = true),      \
 		FIELD(type, raddr, ADDR, "remote address"),                                                            \
 		FIELD(type, rport, ID, "remote port", .zero_is_unknown = true)
 
@@ -73,8 +72,7 @@ RECORD_TYPE(path_minute_type, "path_minute", struct path_minute_record, path_min
 #define S struct service_minute_record
 static const struct field service_minute_fields[] = {
 	MINUTE_FIELDS(S),
-	FIELD(S, role, ENUM, "server: the port is one of this host", .names = &tcp_role_names,
-	      .zero_is_unknown = true),
+	FIELD(S, role, ENUM, "server: the port is one of this host", .names = &tcp_role_names, .zero_is_unknown = true),
 	FIELD(S, port, ID, "port of the service; unknown: those beyond the cap", .zero_is_unknown = true),
 	TRAFFIC_FIELDS(S),
 	FIELD(S, answers, COUNT, "replies whose time is known"),
