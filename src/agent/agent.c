@@ -179,6 +179,8 @@ static int see_diagnosis(void *context, const struct diagnosis_view *view, const
 
 	agent_metrics_add(&agent->metrics, diagnosis_graph(view->diagnosis), record);
 	agent_usual_learn(&agent->usual, diagnosis_graph(view->diagnosis), record);
+	if (diagnosis_graph(view->diagnosis))
+		agent_minutes_see(&agent->minutes, diagnosis_graph(view->diagnosis));
 	for (uint32_t i = 0; i < record->findings.count; i++) {
 		if (findings[i].certainty < agent->options->certainty || findings[i].over)
 			continue;
@@ -326,7 +328,10 @@ static void join(void *context, struct serve *serve)
 	agent->types = join_types(serve->diagnosis.needs);
 	serve->diagnosis.snapshots.request.types = agent->types;
 	run_add_sink(run, &serve->diagnosis.snapshots.source, &agent->sink);
-	agent_minutes_init(&agent->minutes, run, &serve->diagnosis.snapshots.source, agent->options->conn_ns);
+	agent_minutes_init(&agent->minutes, run, &serve->diagnosis.snapshots.source,
+			   &(struct agent_minutes_options){.every_ns = agent->options->conn_ns,
+							   .netns = agent->options->serve.live.netns,
+							   .life_rate = (unsigned)agent->options->life_rate});
 	run_oops_init(&agent->oops, run);
 	run_ship_init(&agent->ship, run, &agent->options->ship);
 }

@@ -12,7 +12,10 @@
 #include "view/json.h"
 #include "view/list.h"
 
-/* The questions (kept_answer.h). A question is asked when all of its tables are there. */
+/*
+ * The questions (kept_answer.h). A question is asked when all of its tables are there; of several with one name, the
+ * first of these: agents add up minutes, nest record does not.
+ */
 struct section {
 	const char *name;
 	const char *heading;
@@ -31,6 +34,17 @@ struct section {
 	"count() AS findings, max(certainty) AS certainty FROM @finding WHERE @time AND " ELSEWHERE                    \
 	" GROUP BY address"
 
+#define ACCUSED_HEADING "Addresses accused, and how many of the hosts that talk to them accuse them"
+#define ACCUSED_BY(table)                                                                                              \
+	"SELECT address, hosts, talkers, arrayStringConcat(arraySort(causes), ', ') AS names, findings, certainty "    \
+	"FROM (" ACCUSERS ") AS accusers ANY LEFT JOIN (SELECT ifNull(raddr, '') AS address, uniqExact(host) AS "      \
+	"talkers FROM " table                                                                                          \
+	" WHERE @time GROUP BY address) AS talked USING address ORDER BY hosts DESC, findings DESC, address LIMIT 30"
+/* A mean of means, each of as many. */
+#define MEAN(value, weight)                                                                                            \
+	"toUInt64(sumIf(" value " * " weight ", isNotNull(" value ")) / greatest(sumIf(" weight ", isNotNull(" value   \
+	")), 1))"
+
 static const struct section sections[] = {
 	{"causes",
 	 "Causes",
@@ -38,13 +52,16 @@ static const struct section sections[] = {
 	 "SELECT cause, layer, uniqExact(host) AS hosts, count() AS findings, max(certainty) AS certainty, "
 	 "min(time_ns) AS begin_ns, max(time_ns) AS end_ns FROM @finding WHERE @time GROUP BY cause, layer "
 	 "ORDER BY hosts DESC, findings DESC, cause LIMIT 30"},
-	{"accused",
-	 "Addresses accused, and how many of the hosts that talk to them accuse them",
-	 {"finding", "tcp_close"},
-	 "SELECT address, hosts, talkers, arrayStringConcat(arraySort(causes), ', ') AS names, findings, certainty "
-	 "FROM (" ACCUSERS ") AS accusers ANY LEFT JOIN (SELECT ifNull(raddr, '') AS address, uniqExact(host) AS "
-	 "talkers FROM @tcp_close WHERE @time "
-	 "GROUP BY address) AS talked USING address ORDER BY hosts DESC, findings DESC, address LIMIT 30"},
+	{"accused", ACCUSED_HEADING, {"finding", "path_minute"}, ACCUSED_BY("@path_minute")},
+	{"accused", ACCUSED_HEADING, {"finding", "tcp_close"}, ACCUSED_BY("@tcp_close")},
+	{"lossy",
+	 "Addresses to which several hosts retransmit 1 % or more",
+	 {"path_minute"},
+	 "SELECT address, uniqExactIf(source, share >= 0.01) AS hosts, uniqExact(source) AS talkers, sum(segs) AS "
+	 "segments, sum(again) AS retransmitted, sum(again) / sum(segs) AS retransmit_share FROM (SELECT "
+	 "ifNull(raddr, '') AS address, host AS source, sum(tx_segs) AS segs, sum(retrans_segs) AS again, again / segs "
+	 "AS share FROM @path_minute WHERE @time GROUP BY address, source HAVING segs >= 1000) WHERE address != '' "
+	 "GROUP BY address HAVING hosts >= 2 ORDER BY hosts DESC, retransmitted DESC, address LIMIT 30"},
 	{"alone",
 	 "Hosts that alone accuse several addresses",
 	 {"finding"},
@@ -62,6 +79,19 @@ static const struct section sections[] = {
 	 "max(time_ns) AS end_ns FROM @finding WHERE @time GROUP BY host ORDER BY findings DESC, host LIMIT 30"},
 	{"services",
 	 "Services",
+	 {"service_minute"},
+	 "SELECT port, role, uniqExact(host) AS hosts, sum(closed) AS connections_closed, sum(failed) AS "
+	 "connections_failed, sum(tx_segs) AS segments, sum(retrans_segs) AS retransmitted, " MEAN(
+		 "srtt_ns",
+		 "connections") " AS srtt_mean_ns, max(srtt_max_ns) AS srtt_highest_ns, sum(answers) AS "
+				"replies, " MEAN(
+					"answer_ns",
+					"answers") " AS reply_mean_ns "
+						   "FROM @service_minute WHERE @time AND isNotNull(port) GROUP BY "
+						   "port, role "
+						   "ORDER BY connections_closed DESC, replies DESC, port LIMIT 20"},
+	{"services",
+	 "Services",
 	 {"tcp_close"},
 	 "SELECT if(role = 'server', lport, rport) AS port, role, uniqExact(host) AS hosts, count() AS connections, "
 	 "sum(tx_bytes) AS tx_bytes, sum(rx_bytes) AS rx_bytes, sum(retransmits) AS retransmits, "
@@ -71,11 +101,31 @@ static const struct section sections[] = {
 	 "ORDER BY connections DESC, port LIMIT 20"},
 	{"paths",
 	 "Peers by retransmissions",
+	 {"path_minute"},
+	 "SELECT raddr, uniqExact(host) AS hosts, sum(closed) AS connections_closed, sum(tx_segs) AS segments, "
+	 "sum(retrans_segs) AS retransmitted, retransmitted / greatest(segments, 1) AS retransmit_share, "
+	 "max(srtt_max_ns) AS srtt_highest_ns, min(min_rtt_ns) AS min_rtt_lowest_ns "
+	 "FROM @path_minute WHERE @time AND isNotNull(raddr) GROUP BY raddr HAVING retransmitted > 0 "
+	 "ORDER BY retransmitted DESC, raddr LIMIT 20"},
+	{"paths",
+	 "Peers by retransmissions",
 	 {"tcp_close"},
 	 "SELECT raddr, uniqExact(host) AS hosts, count() AS connections, sum(retransmits) AS retransmits, "
 	 "sum(tx_bytes) AS tx_bytes, toUInt64(quantile(0.5)(srtt_ns)) AS srtt_p50_ns, min(min_rtt_ns) AS min_rtt_ns "
 	 "FROM @tcp_close WHERE @time GROUP BY raddr HAVING retransmits > 0 "
 	 "ORDER BY retransmits DESC, raddr LIMIT 20"},
+	{"retransmits",
+	 "Retransmissions by kind",
+	 {"retransmit_minute"},
+	 "SELECT kind, uniqExact(host) AS hosts, uniqExact(raddr) AS peers, sum(count) AS retransmissions, sum(bytes) "
+	 "AS retransmitted_bytes FROM @retransmit_minute WHERE @time GROUP BY kind "
+	 "ORDER BY retransmissions DESC, kind LIMIT 20"},
+	{"drops",
+	 "Dropped packets",
+	 {"drop_minute"},
+	 "SELECT reason, uniqExact(host) AS hosts, uniqExact(raddr) AS peers, sum(packets) AS drops, sum(bytes) AS "
+	 "dropped_bytes, any(place) AS kernel_function FROM @drop_minute WHERE @time GROUP BY reason "
+	 "ORDER BY drops DESC, reason LIMIT 20"},
 	{"drops",
 	 "Dropped packets",
 	 {"skb_drop"},
@@ -96,12 +146,23 @@ struct fleet_report {
 	uint64_t hosts, hosts_with_findings;
 };
 
+/* The answer to the question of that name that was asked; else the last of that name, which is empty. */
+static size_t section_of(const struct fleet_report *report, const char *name)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
+		if (strcmp(sections[i].name, name) == 0) {
+			found = i;
+			if (report->answers[i].asked)
+				break;
+		}
+	return found;
+}
+
 static const struct kept_answer *answer_of(const struct fleet_report *report, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
-		if (strcmp(sections[i].name, name) == 0)
-			return &report->answers[i];
-	return NULL;
+	return &report->answers[section_of(report, name)];
 }
 
 /* --- questions --- */
@@ -114,7 +175,7 @@ static int ask_all(struct fleet_link *link, struct fleet_report *report, const s
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(sections); i++) {
 		const struct section *section = &sections[i];
 
-		if (kept_answer_has(tables, "name", section->tables[0]) &&
+		if (!answer_of(report, section->name)->asked && kept_answer_has(tables, "name", section->tables[0]) &&
 		    (!section->tables[1] || kept_answer_has(tables, "name", section->tables[1])))
 			r = kept_answer_ask(link, &report->span, section->sql, &report->answers[i], why);
 	}
@@ -143,6 +204,32 @@ static int count_hosts(struct fleet_link *link, struct fleet_report *report, con
 
 /* --- conclusions --- */
 
+/* One accuser proves nothing, and neither does a few of many. */
+static bool is_shared(const struct kept_answer *kept, uint32_t row)
+{
+	uint64_t hosts = kept_answer_number(kept, row, "hosts");
+
+	return hosts >= 2 && hosts * 2 >= kept_answer_number(kept, row, "talkers");
+}
+
+/* Loss that no host took for a cause: each of them has little of it, all of them to the same address. */
+static void conclude_lossy(struct fleet_report *report, const struct kept_answer *accused)
+{
+	const struct kept_answer *lossy = answer_of(report, "lossy");
+
+	for (uint32_t i = 0; i < lossy->count; i++) {
+		const char *address = kept_answer_text(lossy, i, "address");
+
+		if (is_shared(lossy, i) && !kept_answer_has(accused, "address", address))
+			vec_push(&report->conclusions,
+				 xasprintf("%s: %" PRIu64 " of %" PRIu64
+					   " hosts that send to it retransmit 1 %% or more; segments are lost at that "
+					   "address or on the path they share",
+					   address, kept_answer_number(lossy, i, "hosts"),
+					   kept_answer_number(lossy, i, "talkers")));
+	}
+}
+
 static void conclude(struct fleet_report *report)
 {
 	const struct kept_answer *accused = answer_of(report, "accused"), *alone = answer_of(report, "alone");
@@ -151,8 +238,7 @@ static void conclude(struct fleet_report *report)
 		uint64_t hosts = kept_answer_number(accused, i, "hosts"),
 			 talkers = kept_answer_number(accused, i, "talkers");
 
-		/* One accuser proves nothing, and neither does a few of many. */
-		if (hosts < 2 || hosts * 2 < talkers)
+		if (!is_shared(accused, i))
 			continue;
 		talkers = max_of(talkers, hosts);
 		vec_push(&report->conclusions, xasprintf("%s: %" PRIu64 " of %" PRIu64
@@ -167,6 +253,7 @@ static void conclude(struct fleet_report *report)
 				   " addresses that no other host accuses; the fault is at this host "
 				   "or its link",
 				   kept_answer_text(alone, i, "host"), kept_answer_number(alone, i, "addresses")));
+	conclude_lossy(report, accused);
 }
 
 int fleet_report_make(struct fleet_link *link, uint64_t from_ns, uint64_t to_ns, struct fleet_report **ret_report,
@@ -281,7 +368,8 @@ void fleet_report_print_json(const struct fleet_report *report, struct out *out)
 	}
 	buf_add_char(text, ']');
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
-		add_section(text, &sections[i], &report->answers[i]);
+		if (section_of(report, sections[i].name) == i)
+			add_section(text, &sections[i], &report->answers[i]);
 	buf_add_char(text, '}');
 	out_end_line(out);
 }

@@ -8,10 +8,12 @@
 #include "diagnose/infer/diagnosis.h"
 #include "diagnose/measure/conn_minute.h"
 #include "event/core/event.h"
+#include "fleet/minute.h"
 #include "store/about.h"
 
 #define EVENT_DAYS   7
 #define FINDING_DAYS 90
+#define MINUTE_DAYS  30
 
 static const char *const keys[] = {"host", "boot", "stream", "row"};
 
@@ -25,6 +27,10 @@ static const struct {
 	{{&loss_type}, FINDING_DAYS},
 	{{&mark_type}, FINDING_DAYS},
 	{{&conn_minute_type}, EVENT_DAYS},
+	{{&drop_minute_type}, MINUTE_DAYS},
+	{{&retransmit_minute_type}, EVENT_DAYS},
+	{{&path_minute_type}, MINUTE_DAYS},
+	{{&service_minute_type}, MINUTE_DAYS},
 };
 
 bool fleet_is_key(const char *column)

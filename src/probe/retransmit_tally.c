@@ -15,12 +15,12 @@ static const struct enum_name kind_items[] = {
 	{RETRANSMISSION_SYN, "syn", "SYN not answered"},
 	{RETRANSMISSION_SYNACK, "synack", "SYN-ACK not acknowledged"},
 };
-static struct enum_names kind_names = {.items = kind_items, .count = ARRAY_SIZE(kind_items)};
+struct enum_names retransmission_kind_names = {.items = kind_items, .count = ARRAY_SIZE(kind_items)};
 
 #define R struct retransmission_record
 static const struct field retransmission_fields[] = {
 	FIELD(R, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(R, kind, ENUM, "cause of the retransmissions", .names = &kind_names, .zero_is_unknown = true),
+	FIELD(R, kind, ENUM, "cause of the retransmissions", .names = &retransmission_kind_names, .zero_is_unknown = true),
 	FIELD(R, laddr, ADDR, "local address"),
 	FIELD(R, lport, ID, "local port", .zero_is_unknown = true),
 	FIELD(R, raddr, ADDR, "remote address"),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/addr.h"
+#include "record/enum.h"
 #include "record/field.h"
 
 /* As the event tcp.retransmit distinguishes them. */
@@ -25,4 +26,5 @@ struct retransmission_record {
 	uint64_t first_ns, last_ns;
 };
 
+extern struct enum_names retransmission_kind_names;
 extern const struct record_type retransmission_type;

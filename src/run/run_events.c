@@ -75,14 +75,21 @@ static int open_live(struct run_source *source, struct run *run)
 {
 	struct run_events *events = (struct run_events *)source;
 	const struct event_sink sink = {.event = hand_event, .group = hand_group, .context = events};
-	struct live_options options = {
-		.buffer_bytes = events->buffer_bytes, .finish = true, .late_refused = live_warn_refused};
+	struct live_options options = {.buffer_bytes = events->buffer_bytes,
+				       .read_ns = events->read_ns,
+				       .finish = true,
+				       .late_refused = live_warn_refused};
 	_cleanup_free_ char *cgroup = NULL;
 	int r = events->cgroup ? cgroups_find_directory(events->cgroup, &cgroup, &run->why) : 0;
 
 	options.cgroup = cgroup;
 	if (r == 0)
 		r = live_open(events->requests, events->count, &options, &events->live, &run->why);
+	if (r < 0 && events->without) {
+		log_warn("%s: %s", events->without, run->why.text);
+		run->why = (struct why){};
+		return 0;
+	}
 	if (r == 0)
 		r = follow(events);
 	if (r == 0)
@@ -121,14 +128,18 @@ static int give(struct run_source *source, struct run *run)
 
 static int collect(struct run_source *source, struct run *run)
 {
-	return live_collect(((struct run_events *)source)->live, &run->why);
+	struct run_events *events = (struct run_events *)source;
+
+	return events->live ? live_collect(events->live, &run->why) : 0;
 }
 
 static int finish(struct run_source *source, struct run *run)
 {
 	struct run_events *events = (struct run_events *)source;
-	int r = live_finish(events->live, &run->why);
+	int r = events->live ? live_finish(events->live, &run->why) : 0;
 
+	if (!events->live)
+		return 0;
 	/* Which hooks were used, and what was lost: part of what a recording says. An error stays with it. */
 	for (unsigned i = 0; run->store && i < events->count; i++)
 		(void)!keep_source(run->store, events->live, i, events->requests[i].event);
@@ -151,6 +162,8 @@ static void account_loss(struct run_source *source, struct run *run _unused_, st
 		account->lost += recorded_lost(events->recorded);
 		return;
 	}
+	if (!events->live)
+		return;
 	for (unsigned i = 0; i < events->count; i++) {
 		struct event_loss loss = live_loss(events->live, i);
 

@@ -24,6 +24,8 @@ struct run_events {
 	const char *cgroup; /* as -C names it; NULL: all */
 	const char *iface;  /* as -i names it; NULL: all */
 	bool user_stacks;
+	uint64_t read_ns;    /* between two readings of the kernel while events arrive; 0: the default */
+	const char *without; /* what a kernel that cannot trace them leaves out: a warning, not an error; or NULL */
 	struct event_request requests[RUN_EVENTS_MAX];
 	unsigned count;
 	struct live *live;

@@ -22,6 +22,8 @@ static const struct field far_end_fields[] = {
 	FIELD(M, out_arrived_segs, COUNT, "of them, segments that arrived there"),
 	FIELD(M, out_lost_segs, COUNT, "of them, segments that did not arrive"),
 	FIELD(M, out_lost_share, RATIO, "share of the segments sent here that did not arrive there", .unit = "%"),
+	FIELD(M, out_steady_share, RATIO, "lowest share of the last three windows that did not arrive there",
+	      .unit = "%"),
 	FIELD(M, out_missing_bytes, BYTES, "sent here at least two RTTs ago and not received there"),
 	FIELD(M, out_overdue_ns, DURATION, "how long ago the first of them was sent"),
 	FIELD(M, in_bytes, BYTES, "sent there in the window, without retransmissions"),
@@ -87,6 +89,26 @@ static void count_lost(const struct end_pair *pair, enum end_side from, const ui
 	*ret_arrived = loss.arrived_segs;
 	*ret_lost = loss.sent_segs > loss.arrived_segs ? loss.sent_segs - loss.arrived_segs : 0;
 	*ret_share = loss.sent_segs ? (double)*ret_lost / (double)loss.sent_segs : NAN;
+}
+
+/* A queue that overflowed once, as at the end of slow start, loses nothing in the windows before and after. */
+static double steady_share(const struct end_pair *pair, enum end_side from, const uint64_t *positions)
+{
+	double lowest = NAN;
+	struct end_loss loss;
+
+	for (unsigned i = 0; i < 3; i++) {
+		double share;
+
+		if (positions[i + 1] == UINT64_MAX ||
+		    !end_pair_loss(pair, from, positions[i + 1], positions[i], &loss) || loss.sent_segs == 0)
+			return NAN;
+		share = loss.sent_segs > loss.arrived_segs
+				? (double)(loss.sent_segs - loss.arrived_segs) / (double)loss.sent_segs
+				: 0;
+		lowest = isnan(lowest) ? share : min_of(lowest, share);
+	}
+	return lowest;
 }
 
 /* The first sample that is ahead of a position; there is one. */
@@ -179,6 +201,7 @@ static void measure_streams(struct far_end_view *view, const struct end_key *key
 	move_positions(track->in, end_pair_position(pair, END_THERE, there_ns));
 	count_lost(pair, END_HERE, track->out, &m->out_segs, &m->out_arrived_segs, &m->out_lost_segs,
 		   &m->out_lost_share);
+	m->out_steady_share = steady_share(pair, END_HERE, track->out);
 	count_lost(pair, END_THERE, track->in, &m->in_segs, &m->in_arrived_segs, &m->in_lost_segs, &m->in_lost_share);
 	find_missing(pair, END_HERE, now_ns, patience_ns, view->offset_ns, &m->out_missing_bytes, &m->out_overdue_ns);
 	find_missing(pair, END_THERE, there_ns, patience_ns, -view->offset_ns, &m->in_missing_bytes, &m->in_overdue_ns);
@@ -258,6 +281,7 @@ void far_end_measures_init(struct far_end_measures *m, const char *conn)
 		.in_arrived_segs = UINT64_MAX,
 		.in_lost_segs = UINT64_MAX,
 		.out_lost_share = NAN,
+		.out_steady_share = NAN,
 		.in_lost_share = NAN,
 		.out_bytes = UINT64_MAX,
 		.out_arrived_bytes = UINT64_MAX,

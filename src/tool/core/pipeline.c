@@ -431,6 +431,25 @@ static void fill_extra(struct pipeline *pipeline, unsigned request, const struct
 		extra->elapsed_ns = UINT64_MAX;
 }
 
+/* Whether an event is within the rate. */
+static bool is_to_be_kept(struct pipeline *pipeline, const struct event_head *head)
+{
+	uint64_t second = head->time_ns / NSEC_PER_SEC;
+
+	if (pipeline->plan->keep_rate == 0)
+		return true;
+	if (second != pipeline->kept_second) {
+		pipeline->kept_second = second;
+		pipeline->kept_now = 0;
+	}
+	if (pipeline->kept_now < pipeline->plan->keep_rate) {
+		pipeline->kept_now++;
+		return true;
+	}
+	pipeline->left_out++;
+	return false;
+}
+
 void pipeline_event(void *context, unsigned request, struct record *record)
 {
 	struct pipeline *pipeline = context;
@@ -443,7 +462,7 @@ void pipeline_event(void *context, unsigned request, struct record *record)
 	if (pipeline->where[request] && !expr_matches(pipeline->where[request], record))
 		return;
 	pipeline->seen++;
-	if (pipeline->store && pipeline->kept == 0)
+	if (pipeline->store && pipeline->kept == 0 && is_to_be_kept(pipeline, record->parts[EVENT_PART_HEAD]))
 		pipeline->kept = store_add(pipeline->tables[request], record);
 	if (pipeline->plan->silent)
 		return;

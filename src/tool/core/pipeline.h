@@ -35,7 +35,10 @@ struct pipeline {
 	uint64_t span_ns;    /* of a recording: its interval */
 	struct store *store; /* where events are also saved; NULL: nowhere */
 	struct store_table *tables[TOOL_EVENTS_MAX];
-	int kept; /* first error of saving */
+	int kept;             /* first error of saving */
+	uint64_t kept_second; /* with a rate: second of the last event, and how many of it were saved */
+	unsigned kept_now;
+	uint64_t left_out; /* beyond the rate */
 };
 
 /* -EINVAL with a message if options conflict. */

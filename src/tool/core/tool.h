@@ -33,6 +33,7 @@ struct trace_plan {
 	struct aggregate_spec aggregate;
 	struct text_list own_by; /* from the declaration of the tool */
 	bool silent;             /* save events, show none */
+	unsigned keep_rate;      /* events that are saved per second, the others are counted; 0: all */
 	const char *format;      /* default output format */
 	uint64_t interval_ns;    /* default interval, unless the run ends by itself */
 	void *own;               /* tool's memory, freed with the plan */
