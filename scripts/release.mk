@@ -6,7 +6,7 @@ RELEASE := nest-$(VERSION)
 EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null),0)
 
 ##> dist         source tarball: build/nest-VERSION.tar.xz, with its checksum
-.PHONY: dist deb test-deb static
+.PHONY: dist deb test-deb test-units static
 dist:
 	@scripts/dist $(BUILD) $(RELEASE) $(EPOCH) '$(COMMIT)'
 
@@ -19,6 +19,11 @@ deb: dist
 test-deb: deb
 	@scripts/setup distros
 	@scripts/test-deb $(BUILD) $(RELEASE) $(EPOCH)
+
+##> test-units   boot the packages in a machine with systemd and run debian/tests there (root)
+test-units: deb
+	@scripts/setup distros vm
+	@scripts/test-units $(BUILD)
 
 ##> static       a program without shared libraries: build/nest-VERSION-linux-ARCH.tar.xz, with checksums and SBOM
 static:

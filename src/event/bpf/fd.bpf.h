@@ -87,21 +87,27 @@ static __always_inline __u32 event_current_netns(void)
 	return BPF_CORE_READ(task, nsproxy, net_ns, ns.inum);
 }
 
-/* As event_set_used_sock. A socket whose cookie was never requested has none. */
-static __always_inline void event_set_found_sock(const volatile struct event_config *config, struct event_head *head,
-						 struct sock *sk)
+/* As event_set_socket. A socket whose cookie was never requested has none. */
+static __always_inline void event_set_found_socket(const volatile struct event_config *config, struct event_head *head,
+						   struct sock *sk)
 {
-	event_set_current(config, head);
-	if (!sk) {
-		head->netns = event_current_netns();
-		return;
-	}
 	if (config->needs & EVENT_NEED_ENDPOINTS)
 		event_set_found_tuple(head, sk);
 	if (config->needs & EVENT_NEED_NETNS)
 		head->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
 	if (config->needs & EVENT_NEED_COOKIE)
 		head->cookie = (__u64)BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+}
+
+/* As event_set_used_sock. */
+static __always_inline void event_set_found_sock(const volatile struct event_config *config, struct event_head *head,
+						 struct sock *sk)
+{
+	event_set_current(config, head);
+	if (sk)
+		event_set_found_socket(config, head, sk);
+	else
+		head->netns = event_current_netns();
 }
 
 /* Context of a tracepoint syscalls/sys_exit_*. */

@@ -57,6 +57,7 @@ static const struct {
 	{"fentry/", "register_ftrace_direct", "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS", CAP_PERFMON},
 	{"fexit/", "register_ftrace_direct", "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS", CAP_PERFMON},
 	{"kprobe/", "register_kprobe", "CONFIG_KPROBES", CAP_PERFMON},
+	{"kretprobe/", "register_kretprobe", "CONFIG_KRETPROBES", CAP_PERFMON},
 	{"kprobe.multi", "register_fprobe", "CONFIG_FPROBE", CAP_PERFMON},
 	{"uprobe", "uprobe_register", "CONFIG_UPROBES", CAP_SYS_ADMIN},
 	{"uretprobe", "uprobe_register", "CONFIG_UPROBES", CAP_SYS_ADMIN},

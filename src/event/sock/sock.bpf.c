@@ -35,7 +35,8 @@ static __always_inline bool passes_early(const volatile struct event_config *ear
 	return early->term_count == 0 || event_matches(early, (const char *)e);
 }
 
-static __always_inline int sent(void *ctx, struct sock *sk, int result)
+/* typed: the verifier knows the pointer as a socket, which it does not in a kprobe. */
+static __always_inline int send_returned(void *ctx, struct sock *sk, int result, bool typed)
 {
 	struct sock_io_event *e;
 
@@ -50,11 +51,19 @@ static __always_inline int sent(void *ctx, struct sock *sk, int result)
 		return 0;
 	}
 	event_init(&sock_send_config, &e->head);
-	event_set_used_sock(&sock_send_config, &e->head, sk);
+	if (typed)
+		event_set_used_sock(&sock_send_config, &e->head, sk);
+	else
+		event_set_found_sock(&sock_send_config, &e->head, sk);
 	return sock_send_end(ctx, e);
 }
 
-static __always_inline int received(void *ctx, struct sock *sk, int result, int flags)
+static __always_inline int sent(void *ctx, struct sock *sk, int result)
+{
+	return send_returned(ctx, sk, result, true);
+}
+
+static __always_inline int receive_returned(void *ctx, struct sock *sk, int result, int flags, bool typed)
 {
 	struct sock_io_event *e;
 
@@ -72,8 +81,16 @@ static __always_inline int received(void *ctx, struct sock *sk, int result, int 
 		return 0;
 	}
 	event_init(&sock_recv_config, &e->head);
-	event_set_used_sock(&sock_recv_config, &e->head, sk);
+	if (typed)
+		event_set_used_sock(&sock_recv_config, &e->head, sk);
+	else
+		event_set_found_sock(&sock_recv_config, &e->head, sk);
 	return sock_recv_end(ctx, e);
+}
+
+static __always_inline int received(void *ctx, struct sock *sk, int result, int flags)
+{
+	return receive_returned(ctx, sk, result, flags, true);
 }
 
 SEC("tp_btf/sock_send_length")
@@ -119,6 +136,87 @@ int BPF_PROG(sock_recv_inet6, struct socket *socket, void *message, __u64 size, 
 {
 	return received(ctx, socket->sk, result, flags);
 }
+
+/*
+ * The same by kprobes, where functions cannot be traced otherwise (arm64 before 6.4): what the call was about is kept
+ * until it returns.
+ */
+#define CALLS_MAX 65536
+
+struct call {
+	__u64 sk;
+	__u64 flags;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CALLS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u64);
+	__type(value, struct call);
+} sock_send_calls SEC(".maps"), sock_recv_calls SEC(".maps");
+
+/*
+ * The kernel follows the returns of few calls of a function at a time, and drops the others silently: one that the
+ * thread's next call still finds was lost.
+ */
+static __always_inline int call_began(void *calls, struct event_losses *losses, struct socket *socket, int flags)
+{
+	struct call call = {.sk = (__u64)BPF_CORE_READ(socket, sk), .flags = (__u32)flags};
+	__u64 thread = bpf_get_current_pid_tgid();
+
+	if (bpf_map_lookup_elem(calls, &thread))
+		__sync_fetch_and_add(&losses->memory, 1);
+	event_remember(calls, &thread, &call, losses);
+	return 0;
+}
+
+static __always_inline bool call_ended(void *calls, struct call *ret_call)
+{
+	__u64 thread = bpf_get_current_pid_tgid();
+	struct call *call = bpf_map_lookup_elem(calls, &thread);
+
+	if (!call)
+		return false;
+	*ret_call = *call;
+	bpf_map_delete_elem(calls, &thread);
+	return true;
+}
+
+#define SEND_BY_KPROBE(program, function)                                                                              \
+	SEC("kprobe/" #function)                                                                                       \
+	int BPF_KPROBE(program, struct socket *socket)                                                                 \
+	{                                                                                                              \
+		return call_began(&sock_send_calls, &sock_send_losses, socket, 0);                                     \
+	}                                                                                                              \
+	SEC("kretprobe/" #function)                                                                                    \
+	int BPF_KRETPROBE(program##_done, int result)                                                                  \
+	{                                                                                                              \
+		struct call call;                                                                                      \
+		return call_ended(&sock_send_calls, &call)                                                             \
+			       ? send_returned(ctx, (struct sock *)call.sk, result, false)                             \
+			       : 0;                                                                                    \
+	}
+
+#define RECEIVE_BY_KPROBE(program, function)                                                                           \
+	SEC("kprobe/" #function)                                                                                       \
+	int BPF_KPROBE(program, struct socket *socket, void *message, __u64 size, int flags)                           \
+	{                                                                                                              \
+		return call_began(&sock_recv_calls, &sock_recv_losses, socket, flags);                                 \
+	}                                                                                                              \
+	SEC("kretprobe/" #function)                                                                                    \
+	int BPF_KRETPROBE(program##_done, int result)                                                                  \
+	{                                                                                                              \
+		struct call call;                                                                                      \
+		return call_ended(&sock_recv_calls, &call)                                                             \
+			       ? receive_returned(ctx, (struct sock *)call.sk, result, (int)call.flags, false)         \
+			       : 0;                                                                                    \
+	}
+
+SEND_BY_KPROBE(sock_send_call, inet_sendmsg)
+SEND_BY_KPROBE(sock_send_call6, inet6_sendmsg)
+RECEIVE_BY_KPROBE(sock_recv_call, inet_recvmsg)
+RECEIVE_BY_KPROBE(sock_recv_call6, inet6_recvmsg)
 
 /* --- sock.splice: what leaves a socket by splice passes none of the above --- */
 

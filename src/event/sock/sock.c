@@ -17,7 +17,9 @@ static const struct event_role send_roles[] = {
 		.name = "send calls",
 		.hooks = {{.programs = {"sock_send_length"}},
 			  {.programs = {"sock_send_inet", "sock_send_inet6", "sock_send_page"}},
-			  {.programs = {"sock_send_inet", "sock_send_inet6"}}},
+			  {.programs = {"sock_send_inet", "sock_send_inet6"}},
+			  {.programs = {"sock_send_call", "sock_send_call_done", "sock_send_call6",
+					"sock_send_call6_done"}}},
 	},
 };
 EVENT_TYPE(sock_send, "sock.send", struct sock_io, io_fields, send_roles, "socket write by an application",
@@ -26,7 +28,10 @@ EVENT_TYPE(sock_send, "sock.send", struct sock_io, io_fields, send_roles, "socke
 static const struct event_role recv_roles[] = {
 	{
 		.name = "receive calls",
-		.hooks = {{.programs = {"sock_recv_length"}}, {.programs = {"sock_recv_inet", "sock_recv_inet6"}}},
+		.hooks = {{.programs = {"sock_recv_length"}},
+			  {.programs = {"sock_recv_inet", "sock_recv_inet6"}},
+			  {.programs = {"sock_recv_call", "sock_recv_call_done", "sock_recv_call6",
+					"sock_recv_call6_done"}}},
 	},
 };
 EVENT_TYPE(sock_recv, "sock.recv", struct sock_io, io_fields, recv_roles,

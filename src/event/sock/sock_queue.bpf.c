@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Receive queues: their fill level at each arrival, and overflows. Mostly in softirqs. */
 #include "event/sock/sock_queue.h"
-#include "event/bpf/event.bpf.h"
+#include "event/bpf/fd.bpf.h"
 
 #define ENOMEM         12
 #define SK_MEM_SEND    0
@@ -11,9 +11,15 @@
 
 EVENT(sock_queued, struct sock_queued_event)
 
+static __always_inline void set_queue(struct sock_queued *queue, __u32 waiting, __u32 limit)
+{
+	queue->recvq_bytes = waiting;
+	queue->rcvbuf = limit;
+	queue->full = limit ? (__u32)((__u64)waiting * 100 / limit) : EVENT_UNKNOWN32;
+}
+
 static __always_inline int queued(void *ctx, struct sock *sk)
 {
-	__u32 waiting = (__u32)sk->sk_backlog.rmem_alloc.counter, limit = (__u32)sk->sk_rcvbuf;
 	struct sock_queued_event *e;
 
 	/* For a listener, a connection arrived. */
@@ -23,9 +29,7 @@ static __always_inline int queued(void *ctx, struct sock *sk)
 	if (!e)
 		return 0;
 	event_set_sock(&sock_queued_config, &e->head, sk);
-	e->data.recvq_bytes = waiting;
-	e->data.rcvbuf = limit;
-	e->data.full = limit ? (__u32)((__u64)waiting * 100 / limit) : EVENT_UNKNOWN32;
+	set_queue(&e->data, (__u32)sk->sk_backlog.rmem_alloc.counter, (__u32)sk->sk_rcvbuf);
 	return sock_queued_end(ctx, e);
 }
 
@@ -40,6 +44,23 @@ SEC("fentry/sock_def_readable")
 int BPF_PROG(sock_queued_readable, struct sock *sk)
 {
 	return queued(ctx, sk);
+}
+
+/* Where functions cannot be traced otherwise (arm64 before 6.4): the owner is not known. */
+SEC("kprobe/sock_def_readable")
+int BPF_KPROBE(sock_queued_call, struct sock *sk)
+{
+	struct sock_queued_event *e;
+
+	if (BPF_CORE_READ(sk, __sk_common.skc_state) == SOCKET_LISTEN)
+		return 0;
+	e = sock_queued_begin();
+	if (!e)
+		return 0;
+	event_set_found_socket(&sock_queued_config, &e->head, sk);
+	set_queue(&e->data, (__u32)BPF_CORE_READ(sk, sk_backlog.rmem_alloc.counter),
+		  (__u32)BPF_CORE_READ(sk, sk_rcvbuf));
+	return sock_queued_end(ctx, e);
 }
 
 /* --- sock.overflow --- */

@@ -14,7 +14,9 @@ static const struct field queued_fields[] = {
 static const struct event_role queued_roles[] = {
 	{
 		.name = "data arrival",
-		.hooks = {{.programs = {"sock_queued_ready"}}, {.programs = {"sock_queued_readable"}}},
+		.hooks = {{.programs = {"sock_queued_ready"}},
+			  {.programs = {"sock_queued_readable"}},
+			  {.programs = {"sock_queued_call"}}},
 	},
 };
 EVENT_TYPE(sock_queued, "sock.queued", struct sock_queued, queued_fields, queued_roles, "data queued at a socket");

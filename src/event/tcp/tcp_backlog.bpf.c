@@ -4,6 +4,7 @@
  * only in the listener's drop counter.
  */
 #include "event/tcp/tcp_backlog.h"
+#include "event/bpf/fd.bpf.h"
 #include "event/bpf/tcp.bpf.h"
 
 EVENT(tcp_backlog, struct tcp_backlog_event)
@@ -43,4 +44,27 @@ SEC("fexit/inet_csk_complete_hashdance")
 int BPF_PROG(tcp_backlog_done, struct sock *sk, struct sock *child, void *request, bool own, struct sock *queued_child)
 {
 	return queued_child && is_tcp(sk) ? queued(ctx, sk) : 0;
+}
+
+/*
+ * Where functions cannot be traced otherwise (arm64 before 6.4): the start of what queues the connection. The owner is
+ * not known.
+ */
+SEC("kprobe/inet_csk_reqsk_queue_add")
+int BPF_KPROBE(tcp_backlog_call, struct sock *sk)
+{
+	struct tcp_backlog_event *e;
+	struct inet_connection_sock *connection = (struct inet_connection_sock *)sk;
+
+	if (BPF_CORE_READ(sk, __sk_common.skc_state) != SOCKET_LISTEN || BPF_CORE_READ(sk, sk_protocol) != 6)
+		return 0;
+	e = tcp_backlog_begin();
+	if (!e)
+		return 0;
+	event_set_found_socket(&tcp_backlog_config, &e->head, sk);
+	e->data.backlog = BPF_CORE_READ(sk, sk_ack_backlog) + 1;
+	e->data.backlog_max = BPF_CORE_READ(sk, sk_max_ack_backlog);
+	e->data.drops = (__u32)BPF_CORE_READ(sk, sk_drops.counter);
+	e->data.syn_backlog = (__u32)BPF_CORE_READ(connection, icsk_accept_queue.qlen.counter);
+	return tcp_backlog_end(ctx, e);
 }

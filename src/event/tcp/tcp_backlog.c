@@ -14,7 +14,9 @@ static const struct field backlog_fields[] = {
 static const struct event_role backlog_roles[] = {
 	{
 		.name = "connections entering the accept queue",
-		.hooks = {{.programs = {"tcp_backlog_ready"}}, {.programs = {"tcp_backlog_done"}}},
+		.hooks = {{.programs = {"tcp_backlog_ready"}},
+			  {.programs = {"tcp_backlog_done"}},
+			  {.programs = {"tcp_backlog_call"}}},
 	},
 };
 EVENT_TYPE(tcp_backlog, "tcp.backlog", struct tcp_backlog, backlog_fields, backlog_roles,
