@@ -79,6 +79,13 @@ def ip(lab, *, on, lines, back=None):
 
 
 @fault
+def bridge(lab, *, on, lines):
+    """`bridge` commands, one per line."""
+    for line in lines:
+        lab.network.inside(on, ["bridge", *line.split()])
+
+
+@fault
 def neighbour(lab, *, on, change, back=None):
     """One `ip neigh` command."""
     lab.network.ip(on, "neigh " + change)

@@ -12,10 +12,19 @@ def command(port):
             "--no-poll", "--bind-interfaces", "--port", port]
 
 
+def records_of(name, prefix, first, last):
+    return (f"--host-record={name},{prefix}{number}"
+            for number in range(int(first), int(last) + 1))
+
+
 @server("dnsmasq")
-def dnsmasq(room, *, port, domain, address, address6=None, absent=None):
-    """Forwards nothing. No name of the domain `absent` exists."""
-    return [*command(port),
+def dnsmasq(room, *, port, domain, address, address6=None, absent=None,
+            many=None):
+    """Forwards nothing. No name of the domain `absent` exists.
+
+    many=NAME,PREFIX,FIRST,LAST: a name with all addresses of a range.
+    """
+    return [*command(port), *(records_of(*many.split(",")) if many else ()),
             *(f"--address=/{domain}/{one}" for one in (address, address6)
               if one),
             *([f"--address=/{absent}/"] if absent else [])]

@@ -7,6 +7,7 @@ balancers with a connection limit do: the others wait, connected and unread.
 
 import socket
 import threading
+import time
 
 from real import server
 from real.script import address_of, command_of
@@ -24,7 +25,11 @@ def serve(port, to, limit):
     listener = socket.create_server(("", int(port)), backlog=128)
     places = threading.Semaphore(int(limit))
     while True:
-        client, _ = listener.accept()
+        try:
+            client, _ = listener.accept()
+        except OSError:
+            time.sleep(0.05)  # out of descriptors: those in use may be closed
+            continue
         threading.Thread(target=carry, daemon=True,
                          args=(client, address_of(to), places)).start()
 

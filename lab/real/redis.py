@@ -8,10 +8,13 @@ from real import meter as meters, metered, path_of, server
 
 
 @server("redis-server")
-def redis_server(room, *, port):
+def redis_server(room, *, port, pubsub_limit=None):
+    """pubsub_limit: disconnect subscribers this many bytes behind."""
+    limit = ["--client-output-buffer-limit", f"pubsub {int(pubsub_limit)} 0 0"] \
+        if pubsub_limit else []
     return [path_of("redis-server"), "--port", port, "--dir", room.path,
             "--bind", "0.0.0.0", "--protected-mode", "no", "--daemonize", "no",
-            "--save", "", "--appendonly", "no", "--logfile", ""]
+            "--save", "", "--appendonly", "no", "--logfile", "", *limit]
 
 
 @metered("redis-cli")
