@@ -8,7 +8,8 @@
 
 #define O struct other_netns_record
 static const struct field other_netns_fields[] = {
-	FIELD(O, netns, ID, "network namespace"),
+	/* Not called netns: the record is part of the sampled one. */
+	FIELD_AS(O, netns, "other", ID, "network namespace"),
 	FIELD(O, pid, ID, "a process inside"),
 	FIELD(O, comm, TEXT, "its name"),
 };
