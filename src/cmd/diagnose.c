@@ -283,6 +283,7 @@ static int run(const void *data)
 				     .duration_ns = config->duration_ns,
 				     .file = config->file,
 				     .lists_unseen = true,
+				     .containers = true,
 				     .report = report,
 				     .interrupted = report_interrupted,
 				     .context = &context};
@@ -305,7 +306,7 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest",
-	"diagnose this host, 3 s",
+	"diagnose this host and its containers, 3 s",
 	"nest diagnose -N web --json -d 10",
 	"the namespace web for 10 s, as JSON",
 	"nest diagnose -p 4711",
@@ -331,7 +332,7 @@ static const struct command diagnose_command = {
 	.description =
 		"Samples the whole network stack of this host several times per second and names the module that "
 		"limits or stalls traffic, with the evidence for and against. A module is accused only if something "
-		"waits for it.",
+		"waits for it. Without -N, -p and -i the containers of this host are part of it.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -58,6 +58,7 @@ static int run(const void *data)
 				     .rate = (unsigned)config->rate,
 				     .records = &config->output,
 				     .shape = SHAPE_OF(&stall_log_type),
+				     .containers = true,
 				     .report = report,
 				     .closing = closing};
 	int code;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "diagnose/graph/window.h"
+#include "diagnose/measure/inside.h"
 #include "event/core/available.h"
 #include "run/command_confine.h"
 #include "snapshot/core/slice.h"
@@ -36,6 +37,8 @@ const struct option_spec diagnosis_option_table[] = {
 	       "inference engine: rules (default), nest2011, flowdiagnoser"),
 	OPTION(struct diagnosis_options, passive, FLAG, "passive", 0, NULL,
 	       "do not send keep-alive segments to peers of silent connections"),
+	OPTION(struct diagnosis_options, no_containers, FLAG, "no-containers", 0, NULL,
+	       "do not look into the network namespaces of containers"),
 	OPTION_GROUP(struct diagnosis_options, input, input_option_table),
 	OPTION(struct diagnosis_options, past, TEXT, "past", 0, "FILE",
 	       "use the last 2 minutes of this recording as baseline; none: no baseline. Default: that of a running "
@@ -48,8 +51,17 @@ const struct option_spec diagnosis_option_table[] = {
 
 /* --- namespaces --- */
 
+static void container_free(struct container_view *container)
+{
+	window_free(container->window);
+	free(container);
+}
+
 static void view_free(struct diagnosis_view *view)
 {
+	vec_each(&view->containers, container)
+		container_free(*container);
+	vec_done(&view->containers);
 	diagnosis_free(view->diagnosis);
 	window_free(view->window);
 	free(view);
@@ -78,6 +90,32 @@ static void set_netns_option(struct diagnosis *diagnosis, const struct diagnosis
 		diagnosis_set_netns_option(diagnosis, options->netns);
 	else if (pid)
 		diagnosis_set_netns_option(diagnosis, number);
+}
+
+static struct container_view *find_container(const struct diagnosis_view *view, uint32_t inum)
+{
+	vec_each(&view->containers, container)
+		if ((*container)->netns == inum)
+			return *container;
+	return NULL;
+}
+
+static void add_container(const struct run_diagnosis *diagnosis, struct diagnosis_view *view,
+			  const struct netns_record *netns)
+{
+	struct container_view *container = xzalloc(sizeof(*container));
+
+	container->netns = netns->netns;
+	container->window = window_new();
+	container->window->netns = netns->netns;
+	container->window->usual = diagnosis->usual;
+	memcpy(container->name, netns->name, sizeof(container->name) - 1);
+	memcpy(container->port, netns->port, sizeof(container->port) - 1);
+	if (container->name[0])
+		snprintf(container->option, sizeof(container->option), "%s", container->name);
+	else if (netns->pid)
+		snprintf(container->option, sizeof(container->option), "%u", netns->pid);
+	vec_push(&view->containers, container);
 }
 
 static void add_view(struct run_diagnosis *diagnosis, const struct netns_record *netns)
@@ -118,22 +156,55 @@ static bool is_wanted(const struct run_diagnosis *diagnosis, const struct netns_
 	return !diagnosis->run->recording || run_snapshots_match(diagnosis->options->netns, record);
 }
 
+/* The namespace that this one is a container of, where it is part of its diagnosis; NULL: it has one of its own. */
+static struct diagnosis_view *host_of(const struct run_diagnosis *diagnosis, uint32_t container_of)
+{
+	return container_of && !diagnosis->options->netns ? find_view(diagnosis, container_of) : NULL;
+}
+
+static void match_view(struct run_diagnosis *diagnosis, const struct netns_record *record)
+{
+	struct diagnosis_view *view = find_view(diagnosis, record->netns),
+			      *host = host_of(diagnosis, record->container_of);
+	struct container_view *container = host ? find_container(host, record->netns) : NULL;
+
+	if (container)
+		container->gone = false;
+	else if (host && !diagnosis->options->no_containers)
+		add_container(diagnosis, host, record);
+	else if (view)
+		view->gone = false;
+	else if (!host && is_wanted(diagnosis, record))
+		add_view(diagnosis, record);
+}
+
+static void drop_containers(struct diagnosis_view *view)
+{
+	size_t stay = 0;
+
+	vec_each(&view->containers, container) {
+		if ((*container)->gone)
+			container_free(*container);
+		else
+			view->containers.items[stay++] = *container;
+	}
+	view->containers.count = stay;
+}
+
 /* The namespaces of a window are those sampled at its start. */
 static int match_views(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
 {
 	size_t stay = 0;
 
-	vec_each(&diagnosis->views, view)
-		(*view)->gone = true;
-	snapshot_each(snapshot, netns_type, const struct netns_record, record) {
-		struct diagnosis_view *view = find_view(diagnosis, record->netns);
-
-		if (view)
-			view->gone = false;
-		else if (is_wanted(diagnosis, record))
-			add_view(diagnosis, record);
-	}
 	vec_each(&diagnosis->views, view) {
+		(*view)->gone = true;
+		vec_each(&(*view)->containers, container)
+			(*container)->gone = true;
+	}
+	snapshot_each(snapshot, netns_type, const struct netns_record, record)
+		match_view(diagnosis, record);
+	vec_each(&diagnosis->views, view) {
+		drop_containers(*view);
 		if (!(*view)->gone) {
 			diagnosis->views.items[stay++] = *view;
 			continue;
@@ -150,22 +221,41 @@ static int match_views(struct run_diagnosis *diagnosis, const struct snapshot *s
 
 /* --- the past --- */
 
-static bool is_looked_at(const struct run_diagnosis *diagnosis, uint32_t inum)
+static const struct netns *looked_at(const struct run_diagnosis *diagnosis, uint32_t inum)
 {
 	vec_each(&diagnosis->snapshots.namespaces.items, netns)
 		if (netns->inum == inum)
-			return true;
-	return false;
+			return netns;
+	return NULL;
+}
+
+/* Whose container it is, is known now; the recorder may have taken it for a namespace like any other. */
+static void match_past(struct run_diagnosis *diagnosis, const struct netns_record *record)
+{
+	const struct netns *netns = looked_at(diagnosis, record->netns);
+	struct diagnosis_view *host = netns ? host_of(diagnosis, netns->container_of) : NULL;
+
+	if (host && !find_container(host, record->netns))
+		add_container(diagnosis, host, record);
+	else if (netns && !netns->container_of && !find_view(diagnosis, record->netns))
+		add_view(diagnosis, record);
+}
+
+/* To the windows of a namespace and of its containers. */
+static void add_sliced(struct run_diagnosis *diagnosis, const struct diagnosis_view *view)
+{
+	window_add(view->window, snapshot_slice_cut(diagnosis->slice, view->netns));
+	vec_each(&view->containers, container)
+		window_add((*container)->window, snapshot_slice_cut(diagnosis->slice, (*container)->netns));
 }
 
 static void add_past_sample(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
 {
 	snapshot_each(snapshot, netns_type, const struct netns_record, record)
-		if (is_looked_at(diagnosis, record->netns) && !find_view(diagnosis, record->netns))
-			add_view(diagnosis, record);
+		match_past(diagnosis, record);
 	snapshot_slice_divide(diagnosis->slice, snapshot);
 	vec_each(&diagnosis->views, view)
-		window_add((*view)->window, snapshot_slice_cut(diagnosis->slice, (*view)->netns));
+		add_sliced(diagnosis, *view);
 }
 
 /*
@@ -192,8 +282,11 @@ static struct replay_time time_of(const struct snapshot *snapshot)
 /* Only for the measures: a fault of the past is no finding now. */
 static void end_past_window(struct run_diagnosis *diagnosis)
 {
-	vec_each(&diagnosis->views, view)
+	vec_each(&diagnosis->views, view) {
 		graph_free(window_finish((*view)->window));
+		vec_each(&(*view)->containers, container)
+			graph_free(window_finish((*container)->window));
+	}
 }
 
 static int replay_past(struct run_diagnosis *diagnosis, struct why *why)
@@ -260,9 +353,12 @@ static void add_sample(struct run_diagnosis *diagnosis, const struct snapshot *s
 {
 	if (diagnosis->several)
 		snapshot_slice_divide(diagnosis->slice, snapshot);
-	vec_each(&diagnosis->views, view)
-		window_add((*view)->window,
-			   diagnosis->several ? snapshot_slice_cut(diagnosis->slice, (*view)->netns) : snapshot);
+	vec_each(&diagnosis->views, view) {
+		if (diagnosis->several)
+			add_sliced(diagnosis, *view);
+		else
+			window_add((*view)->window, snapshot);
+	}
 }
 
 /* A fact needs no further window, whatever else waits to be confirmed. */
@@ -302,6 +398,17 @@ static void finish_window(struct run_diagnosis *diagnosis, struct diagnosis_view
 	graph->coarse = diagnosis->coarse;
 	if (diagnosis->far)
 		far_side_join(diagnosis->far, graph);
+	vec_each(&view->containers, at) {
+		const struct container_view *container = *at;
+		struct module_place place = {.netns = container->netns,
+					     .name = container->name[0] ? container->name : NULL,
+					     .option = container->option[0] ? container->option : NULL,
+					     .port = container->port[0] ? container->port : NULL};
+
+		inside_add(graph, window_finish(container->window), &place);
+	}
+	if (view->containers.count)
+		inside_link(graph);
 	diagnosis_add_window(view->diagnosis, graph);
 	view->windows++;
 }
@@ -582,6 +689,8 @@ void run_diagnosis_init(struct run_diagnosis *diagnosis, struct run *run)
 	}
 	run_snapshots_init(&diagnosis->snapshots, run, netns);
 	diagnosis->snapshots.dev = options->selection.dev;
+	/* An interface is one of this namespace. */
+	diagnosis->snapshots.containers = diagnosis->containers && !options->no_containers && !options->selection.dev;
 	diagnosis->slice = snapshot_slice_new();
 	diagnosis->needs = window_needs(run->options.save ? recorded_types : NULL);
 	diagnosis->snapshots.request.types = options->input.file ? NULL : diagnosis->needs;

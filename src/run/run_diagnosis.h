@@ -21,6 +21,7 @@ struct diagnosis_options {
 	const char *rules;
 	const char *engine;
 	bool passive;
+	bool no_containers;
 	struct input_options input; /* a recording instead of the live host */
 	struct text_list routers;   /* recordings of hosts between two ends that translate addresses (NAT) */
 	const char *past;           /* a recording of the last minutes; NULL: a running recorder's; "none" */
@@ -28,11 +29,22 @@ struct diagnosis_options {
 };
 extern const struct option_spec diagnosis_option_table[];
 
-/* One namespace. */
+/* A container of a namespace: part of its graph. */
+struct container_view {
+	uint32_t netns;
+	struct window *window;
+	char name[64];   /* in /run/netns; may be empty */
+	char option[72]; /* of -N in `next`; may be empty */
+	char port[16];   /* interface of the host that leads there; may be empty */
+	bool gone;
+};
+
+/* One namespace, with its containers. */
 struct diagnosis_view {
 	uint32_t netns;
 	struct diagnosis *diagnosis;
 	struct window *window;
+	VEC(struct container_view *) containers;
 	unsigned windows;
 	bool gone; /* the namespace is no more: this is its last report, about nothing new */
 };
@@ -50,6 +62,7 @@ struct run_diagnosis {
 	/* What the command chooses. */
 	const struct diagnosis_options *options;
 	uint64_t duration_ns; /* 0: until a signal or the end of the recording */
+	bool containers;      /* where no namespace is chosen: also looks into the containers of the host */
 	bool no_past;         /* does not begin with what a recorder has seen */
 	bool endless;         /* of a recording: goes on after its last window, which may be diagnosed again */
 	bool until_settled;   /* ends before that when all findings are facts */

@@ -10,6 +10,7 @@
 #include "base/confine.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "snapshot/netlink/containers.h"
 #include "snapshot/socket/time_wait.h"
 
 /* Time without a sample that is a loss. */
@@ -17,9 +18,22 @@
 /* Samples this far apart are committed one by one. */
 #define COMMIT_NS (500 * NSEC_PER_MSEC)
 
+/* The scout that found containers, for the process that samples; NULL: there are none. */
+static struct snapshot *find_containers(struct run_snapshots *snapshots)
+{
+	_cleanup_snapshot_ struct snapshot *scout = NULL;
+
+	if (!snapshots->containers || (snapshots->netns && *snapshots->netns))
+		return NULL;
+	scout = snapshot_new();
+	containers_add(scout, &snapshots->namespaces);
+	return snapshots->namespaces.items.count > 1 ? take_ptr(scout) : NULL;
+}
+
 static int prepare(struct run_source *source, struct run *run)
 {
 	struct run_snapshots *snapshots = (struct run_snapshots *)source;
+	_cleanup_snapshot_ struct snapshot *scout = NULL;
 	int r;
 
 	snapshots->request.namespaces = &snapshots->namespaces;
@@ -28,9 +42,11 @@ static int prepare(struct run_source *source, struct run *run)
 	r = netns_find(snapshots->netns, &snapshots->namespaces, &run->why);
 	if (r == 0 && snapshots->dev)
 		r = netns_check_interface(&snapshots->namespaces, snapshots->dev, &run->why);
+	if (r == 0)
+		scout = find_containers(snapshots);
 	/* A single one is taken here, before everything is given up. */
 	if (r == 0 && !run->options.once)
-		r = sampler_start(&snapshots->sampler, &snapshots->namespaces, snapshots->netns, &run->why);
+		r = sampler_start(&snapshots->sampler, &snapshots->namespaces, snapshots->netns, scout, &run->why);
 	return r;
 }
 

@@ -10,6 +10,7 @@ struct run_snapshots {
 	struct run_source source;
 	struct run *run;
 	const char *netns;               /* as -N names it */
+	bool containers;                 /* where -N names none: also the containers of this host */
 	const char *dev;                 /* may be NULL: an interface that must exist, except in a recording */
 	struct snapshot_request request; /* namespaces are filled in */
 	bool no_time_wait;               /* without sockets in TIME_WAIT */
@@ -34,7 +35,7 @@ struct run_snapshots {
 
 /* Makes it a source of the run. */
 void run_snapshots_init(struct run_snapshots *snapshots, struct run *run, const char *netns);
-/* Of -N all, where namespaces come and go: before the next sample. */
+/* Of -N all and of containers, which come and go: looks for them before the next sample. */
 void run_snapshots_refresh(struct run_snapshots *snapshots);
 /* Whether -N chooses this namespace of a recording; wanted may be NULL. */
 bool run_snapshots_match(const char *wanted, const struct netns_record *netns);

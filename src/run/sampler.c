@@ -10,6 +10,7 @@
 #include "kernel/capability.h"
 #include "run/command_confine.h"
 #include "snapshot/core/handover.h"
+#include "snapshot/netlink/containers.h"
 #include "snapshot/socket/socket.h"
 
 /* SECURITY.md says what each of them is for. */
@@ -47,6 +48,7 @@ struct sampler {
 struct host {
 	struct netns_list *namespaces;
 	const char *netns;
+	struct snapshot *scout; /* for containers; NULL: they are not looked at */
 	struct snapshot *snapshot;
 	const struct record_type *types[TABLES_MAX + 1];
 };
@@ -65,11 +67,16 @@ static bool is_sound(const struct question *question, size_t tables)
 
 static void find_again(struct host *host)
 {
+	bool all = host->netns && strcmp(host->netns, "all") == 0;
 	struct netns_list fresh = {};
 	struct why why = {};
 
-	if (!host->netns || strcmp(host->netns, "all") != 0 || netns_find("all", &fresh, &why) < 0)
+	if (!all && (!host->scout || !containers_changed(host->scout, host->namespaces)))
 		return;
+	if (netns_find(host->netns, &fresh, &why) < 0)
+		return;
+	if (host->scout)
+		containers_add(host->scout, &fresh);
 	netns_list_done(host->namespaces);
 	*host->namespaces = fresh;
 }
@@ -142,7 +149,7 @@ static int answer_one(struct host *host, int fd)
 
 static int give_up(const struct host *host, struct why *why)
 {
-	bool elsewhere = host->netns && *host->netns;
+	bool elsewhere = (host->netns && *host->netns) || host->scout;
 	struct confine confine = {.may = MAY_OBSERVE | MAY_INSPECT,
 				  .keep = SAMPLING | (elsewhere ? CAP_BIT(CAP_SYS_ADMIN) : 0)};
 
@@ -167,9 +174,10 @@ static void serve(int fd, void *context)
 
 /* --- the process that asks --- */
 
-int sampler_start(struct sampler **ret_sampler, struct netns_list *namespaces, const char *netns, struct why *why)
+int sampler_start(struct sampler **ret_sampler, struct netns_list *namespaces, const char *netns,
+		  struct snapshot *scout, struct why *why)
 {
-	struct host host = {.namespaces = namespaces, .netns = netns};
+	struct host host = {.namespaces = namespaces, .netns = netns, .scout = scout};
 	struct sampler *sampler = xzalloc(sizeof(*sampler));
 	int r;
 

@@ -20,17 +20,18 @@ struct sampler;
 #define SAMPLER_MANY 5000
 
 /*
- * netns is how -N names the namespaces (netns_find). They are closed here: one that is held open outlives its owner.
- * To be called before threads are started and files are opened.
+ * netns is how -N names the namespaces (netns_find). scout: NULL, or the list has containers that it found
+ * (containers.h). They are closed here: one that is held open outlives its owner. To be called before threads are
+ * started and files are opened.
  */
 int sampler_start(struct sampler **ret_sampler, struct netns_list *namespaces, const char *netns,
-		  struct why *why) _must_check_;
+		  struct snapshot *scout, struct why *why) _must_check_;
 /* NULL: nothing. */
 void sampler_stop(struct sampler *sampler);
 int sampler_fd(const struct sampler *sampler);
 /*
  * Asks for a sample; namespaces of the request are not used. One at a time: -EBUSY while another is under way.
- * refresh: with -N all, looks for namespaces first, which come and go.
+ * refresh: with -N all or containers, looks for namespaces first, which come and go.
  */
 int sampler_ask(struct sampler *sampler, const struct snapshot_request *request, bool refresh,
 		struct why *why) _must_check_;

@@ -252,7 +252,7 @@ static int start_sampler(struct serve *serve, struct why *why)
 	_cleanup_netns_ struct netns_list namespaces = {};
 	int r = netns_find(netns, &namespaces, why);
 
-	return r == 0 ? sampler_start(&serve->sampler, &namespaces, netns, why) : r;
+	return r == 0 ? sampler_start(&serve->sampler, &namespaces, netns, NULL, why) : r;
 }
 
 /* Before anything is observed: recordings are read and the address is bound. */

@@ -129,7 +129,7 @@ static void start_sampler(struct sampler **sampler)
 	struct why why = {};
 
 	REQUIRE(netns_find(NULL, &namespaces, &why) == 0);
-	REQUIRE(sampler_start(sampler, &namespaces, NULL, &why) == 0);
+	REQUIRE(sampler_start(sampler, &namespaces, NULL, NULL, &why) == 0);
 	/* A namespace that is held open outlives its owner. */
 	CHECK_EQ_UINT(namespaces.items.count, 1);
 	CHECK_EQ_INT(namespaces.items.items[0].fd, -1);

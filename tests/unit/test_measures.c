@@ -748,6 +748,7 @@ static void to_itself(struct scene *s, unsigned n)
 	(void)n;
 	s->socket.raddr = s->socket.laddr;
 	memcpy(s->link.dev, "lo", 3);
+	s->link.ifindex = 1;
 	s->link.flags = IFF_LOOPBACK;
 }
 

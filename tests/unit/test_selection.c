@@ -7,6 +7,7 @@
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/endpoint.h"
 #include "snapshot/core/slice.h"
+#include "snapshot/proc/other_netns.h"
 #include "snapshot/proc/process.h"
 #include "snapshot/socket/socket.h"
 
@@ -95,6 +96,7 @@ TEST(a_slice_holds_one_namespace_and_what_belongs_to_none)
 	struct snapshot_slice *slice = snapshot_slice_new();
 	const struct snapshot *one;
 	const struct socket_record *sockets;
+	struct other_netns_record *other;
 
 	for (unsigned i = 0; i < 3; i++) {
 		struct tcp_record *tcp = snapshot_table_add(snapshot_table(whole, &tcp_type));
@@ -103,10 +105,16 @@ TEST(a_slice_holds_one_namespace_and_what_belongs_to_none)
 		put_socket(whole, i == 1 ? 7 : 8, 10 + i, i);
 	}
 	REQUIRE(snapshot_table_add(snapshot_table(whole, &process_type)) != NULL);
+	REQUIRE(snapshot_table_add(snapshot_table(whole, &gap_type)) != NULL);
+	other = snapshot_table_add(snapshot_table(whole, &other_netns_type));
+	other->netns = 9;
 	snapshot_slice_divide(slice, whole);
 	one = snapshot_slice_cut(slice, 8);
 	CHECK_EQ_UINT(snapshot_table(one, &socket_type)->count, 2);
 	CHECK_EQ_UINT(snapshot_table(one, &process_type)->count, 1);
+	/* Of no namespace, and about another one: not seen from here. */
+	CHECK_EQ_UINT(snapshot_table(one, &gap_type)->count, 1);
+	CHECK_EQ_UINT(snapshot_table(one, &other_netns_type)->count, 1);
 	sockets = snapshot_first(one, &socket_type);
 	CHECK_EQ_UINT(sockets[1].cookie, 12);
 	/* What it refers to is still where it was. */

@@ -113,11 +113,46 @@ struct module *graph_module(struct graph *graph, enum module_kind kind, const ch
 	module = xzalloc(sizeof(*module));
 	module->kind = kind;
 	module->id = xstrdup(id);
+	module->id_length = strlen(id);
 	module->name = xstrdup(name);
 	module->related[kind] = module;
 	vec_push(&graph->modules, module);
 	*(struct module **)map_put(&graph->by_id, id, NULL) = module;
 	return module;
+}
+
+static bool is_on_loopback(const struct module *module)
+{
+	const char *address = strchr(module->id, ':');
+
+	address = address ? address + 1 : "";
+	address += *address == '[';
+	return strncmp(address, "127.", 4) == 0 || strncmp(address, "::1", 3) == 0;
+}
+
+bool module_is_shared(const struct module *module)
+{
+	return module->kind == MODULE_HOST ||
+	       ((module->kind == MODULE_PATH || module->kind == MODULE_PEER) && !is_on_loopback(module));
+}
+
+const struct module *module_traffic(const struct module *module)
+{
+	const struct module *conn = module->carries ?: module, *other = conn->other_end;
+
+	return other && other->place != conn->place && other < conn ? other : conn;
+}
+
+bool module_is_passed_by(const struct module *dev, const struct module *conn)
+{
+	const struct module *other = conn->other_end;
+
+	if (dev->place || (dev->kind != MODULE_LINK && dev->kind != MODULE_QDISC) || !conn->place)
+		return false;
+	if (dev->leads_to)
+		return dev->leads_to == conn->place || (other && dev->leads_to == other->place);
+	/* What has no end in this host leaves it. */
+	return !other;
 }
 
 /* One of two may have very many neighbours: the other's list is as good. */

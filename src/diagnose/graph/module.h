@@ -80,18 +80,30 @@ struct module_measures {
 	const struct memory_measures *memory;
 };
 
+/* A network namespace beside that of the graph: a container's. */
+struct module_place {
+	uint64_t netns;
+	const char *name;   /* NULL: it has none */
+	const char *option; /* what -N of commands names; NULL: nothing does */
+	const char *port;   /* interface of the graph's namespace that leads there; NULL: unknown */
+};
+
 struct module {
 	enum module_kind kind;
-	char *id;   /* "conn:10.0.0.1:40000-10.0.0.2:443"; stable between windows */
-	char *name; /* for people */
+	char *id;         /* "conn:10.0.0.1:40000-10.0.0.2:443"; stable between windows */
+	size_t id_length; /* of it without the namespace that follows where it is another ("link:eth0@4026532500") */
+	char *name;       /* for people */
 	enum activity activity;
 	struct module_measures measures;
 	struct module
-		*related[MODULE_KINDS]; /* its application, its path ...; itself at its own kind; NULL = none known */
-	struct module *other_end;       /* of a connection, where this host has that as well */
-	uint64_t inode;                 /* of a socket, to find its owner; 0 = none */
-	bool hidden;                    /* outside of the selection (selection.h) */
-	bool quiet;                     /* a connection on which nothing moved and nobody waits for anything */
+		*related[MODULE_KINDS];   /* its application, its path ...; itself at its own kind; NULL = none known */
+	struct module *other_end;         /* of a connection, where this host has that as well */
+	struct module *carries;           /* of a flow: the connection of a container that it is part of; NULL: none */
+	const struct module_place *place; /* NULL: the namespace of the graph */
+	const struct module_place *leads_to;     /* of an interface or its queue: the container behind it */
+	uint64_t inode;                          /* of a socket, to find its owner; 0 = none */
+	bool hidden;                             /* outside of the selection (selection.h) */
+	bool quiet;                              /* a connection on which nothing moved and nobody waits for anything */
 	const struct time_history *time_history; /* of an application (time_use.h); NULL = unknown */
 	VEC(struct module *) depends_on;         /* the edges down */
 	VEC(struct module *) needed_by;          /* the same edges, up */
@@ -102,6 +114,7 @@ struct graph {
 	uint64_t window_ns;
 	uint64_t netns;
 	uint64_t lost;      /* records that could not be taken */
+	bool has_places;    /* modules of other namespaces were taken over */
 	bool coarse;        /* of one sample: what it suggests is confirmed by windows of more; quiet modules are not
 			       judged */
 	struct list unseen; /* unseen_record (unseen.h): what could not be looked at */
@@ -150,6 +163,14 @@ const struct module_scope *module_scope_find(enum module_kind kind);
 struct shape module_scope_shape(const struct module_scope *scope);
 struct record module_scope_record(const struct module_scope *scope, const struct module *module);
 
+/* Outside of all namespaces of a host, or the host itself: the same whichever of them saw it. */
+bool module_is_shared(const struct module *module);
+/* The same for all modules that stand for one connection in the namespaces of this host. */
+const struct module *module_traffic(const struct module *module);
+
+/* Whether the packets of a container's connection pass this interface or queue of its host. */
+bool module_is_passed_by(const struct module *dev, const struct module *conn);
+
 struct graph *graph_new(void);
 void graph_free(struct graph *graph);
 static inline void graph_freep(struct graph **graph)
@@ -161,6 +182,11 @@ static inline void graph_freep(struct graph **graph)
 struct module *graph_module(struct graph *graph, enum module_kind kind, const char *id, const char *name);
 struct module *graph_find(const struct graph *graph, const char *id);
 void graph_add_edge(struct module *above, struct module *below);
+/*
+ * Takes the modules of another namespace over, the other graph with them. Those of cgroups and CPUs are the same in all
+ * namespaces, and become one.
+ */
+void graph_absorb(struct graph *graph, struct graph *other, const struct module_place *place);
 /* Zeroed memory that lives as long as the graph. */
 void *graph_alloc(struct graph *graph, size_t size);
 /* Fills in WAITING_ANCESTOR and IGNORED for the modules whose own state is unknown, from above. */

@@ -60,6 +60,9 @@ static const struct field finding_fields[] = {
 	FIELD(struct finding_record, would_change, LIST, "evidence that would change the verdict",
 	      .element = &text_type),
 	FIELD(struct finding_record, over, BOOL, "ended: absent in the last second of the run"),
+	FIELD(struct finding_record, netns, ID, "network namespace of the culprit, where it is a container's",
+	      .zero_is_unknown = true),
+	FIELD(struct finding_record, netns_name, TEXT, "its name below /run/netns"),
 };
 RECORD_TYPE(finding_type, "finding", struct finding_record, finding_fields, "a culprit with its cause and evidence");
 
@@ -71,6 +74,8 @@ static const struct field module_fields[] = {
 	FIELD(struct module_record, depends_on, LIST, "modules it depends on", .element = &text_type),
 	FIELD(struct module_record, limited_by, LIST, "what limited the connection", .element = &limit_type,
 	      .single = true),
+	FIELD(struct module_record, netns, ID, "network namespace, where it is a container's", .zero_is_unknown = true),
+	FIELD(struct module_record, netns_name, TEXT, "its name below /run/netns"),
 };
 RECORD_TYPE(module_type, "module", struct module_record, module_fields, "a producer or consumer of traffic");
 
@@ -231,7 +236,10 @@ void diagnosis_free(struct diagnosis *d)
 
 static char *trace_key(const struct hypothesis *h)
 {
-	return xasprintf("%s %s", h->cause->name, h->accused->id);
+	const struct module *accused = h->accused;
+
+	return module_is_shared(accused) ? xasprintf("%s %.*s", h->cause->name, (int)accused->id_length, accused->id)
+					 : xasprintf("%s %s", h->cause->name, accused->id);
 }
 
 /* Moves all traces on by one window and forgets those that have faded. */
@@ -402,6 +410,8 @@ void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 	if (d->selection)
 		selection_apply(graph, d->selection);
 	d->verdict = d->engine->judge(d->knowledge, graph);
+	if (graph->has_places)
+		verdict_merge_views(d->verdict);
 	age_traces(d);
 	vec_each(&d->verdict->hypotheses, h) {
 		_cleanup_free_ char *key = trace_key(*h);
@@ -523,7 +533,8 @@ static struct list next_commands(struct diagnosis *d, const struct hypothesis *h
 		if (!knowledge_can_run(d->knowledge, step->command) || !applies(step, &sight) ||
 		    !knowledge_fill(step->command, &sight.shape, &sight.record, &text))
 			continue;
-		placed = knowledge_in_netns(d->knowledge, buf_text(&text), d->netns_option);
+		placed = knowledge_in_netns(d->knowledge, buf_text(&text),
+					    h->accused->place ? h->accused->place->option : d->netns_option);
 		vec_push(&d->memory, placed);
 		if (safe_to_paste(placed, step->command))
 			items[count++].text = placed;
@@ -673,6 +684,8 @@ static struct finding_record make_finding(struct diagnosis *d, const struct hypo
 		.ambiguous_with = rival_names(d, h),
 		.would_change = change_sentences(d, h),
 		.over = h->over,
+		.netns = h->accused->place ? h->accused->place->netns : 0,
+		.netns_name = h->accused->place ? h->accused->place->name : NULL,
 		.accused = h->accused->name,
 		.summary = h->cause->summary,
 	};
@@ -711,6 +724,8 @@ static struct list module_list(struct diagnosis *d)
 			.state = activity_name(module->activity),
 			.depends_on = module_ids(d, module->depends_on.items, module->depends_on.count),
 			.limited_by = list_of(limits, limits != NULL),
+			.netns = module->place ? module->place->netns : 0,
+			.netns_name = module->place ? module->place->name : NULL,
 			.kind = module->kind,
 		};
 		for (unsigned kind = 0; kind < MODULE_KINDS; kind++)

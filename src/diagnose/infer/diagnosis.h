@@ -51,6 +51,8 @@ struct finding_record {
 	struct list ambiguous_with; /* text */
 	struct list would_change;   /* text */
 	bool over;
+	uint64_t netns; /* of a container; 0: that of the diagnosis */
+	const char *netns_name;
 	/* For the text only: */
 	const char *accused; /* name of the module */
 	const char *summary; /* of the cause */
@@ -73,6 +75,8 @@ struct module_record {
 	const char *state;
 	struct list depends_on; /* text */
 	struct list limited_by; /* at most one limit_record */
+	uint64_t netns;         /* of a container; 0: that of the diagnosis */
+	const char *netns_name;
 	/* For the text only: */
 	enum module_kind kind;
 	const char *related[MODULE_KINDS]; /* ids of its application, its path ...; NULL = none known */

@@ -242,12 +242,67 @@ static const struct engine rules_engine = {
 };
 ENGINE(rules_engine);
 
+/* --- several namespaces --- */
+
+static bool is_same_in_two(const struct hypothesis *a, const struct hypothesis *b)
+{
+	const struct module *x = a->accused, *y = b->accused;
+
+	return a->cause == b->cause && x->place != y->place && x->kind == y->kind && module_is_shared(x) &&
+	       x->id_length == y->id_length && memcmp(x->id, y->id, x->id_length) == 0;
+}
+
+/* That of the host where it is strong enough, so that the next window says the same; else the stronger one. */
+static bool is_preferred(const struct hypothesis *a, const struct hypothesis *b)
+{
+	const struct hypothesis *own = !a->accused->place ? a : !b->accused->place ? b : NULL;
+
+	return own && own->certainty >= INFER_THRESHOLD ? own == a : a->certainty >= b->certainty;
+}
+
+static void merge_into(struct hypothesis *kept, struct hypothesis *other)
+{
+	kept->certainty = fmax(kept->certainty, other->certainty);
+	vec_each(&other->affects, module)
+		hypothesis_add_affected(kept, *module);
+	hypothesis_free(other);
+}
+
+void verdict_merge_views(struct verdict *verdict)
+{
+	struct hypothesis **items = verdict->hypotheses.items;
+	size_t left = 0;
+
+	for (size_t i = 0; i < verdict->hypotheses.count; i++) {
+		struct hypothesis *h = items[i];
+
+		for (size_t n = i + 1; h && n < verdict->hypotheses.count; n++) {
+			if (!items[n] || !is_same_in_two(h, items[n]))
+				continue;
+			if (is_preferred(h, items[n])) {
+				merge_into(h, items[n]);
+			} else {
+				merge_into(items[n], h);
+				h = items[n];
+			}
+			items[n] = NULL;
+		}
+		if (h)
+			items[left++] = h;
+	}
+	verdict->hypotheses.count = left;
+	verdict_sort(verdict);
+}
+
 /* --- competition --- */
 
+/* A connection that two namespaces of this host see is one. */
 bool hypothesis_affects(const struct hypothesis *h, const struct module *module)
 {
+	const struct module *traffic = module_traffic(module);
+
 	vec_each(&h->affects, known)
-		if (*known == module)
+		if (module_traffic(*known) == traffic)
 			return true;
 	return false;
 }
@@ -266,11 +321,52 @@ static double best_for(const struct verdict *verdict, const struct module *modul
 	return 0;
 }
 
+static bool is_outside(const struct module *module)
+{
+	return module->kind == MODULE_PATH || module->kind == MODULE_PEER;
+}
+
+/* All that it affects passes a device of the host. */
+static bool passes(const struct hypothesis *h, const struct module *dev)
+{
+	vec_each(&h->affects, module)
+		if (!module_is_passed_by(dev, *module))
+			return false;
+	return true;
+}
+
+/* Both affect one connection, and are seen from different namespaces, or by the host that forwards it. */
+static bool share_inside(const struct hypothesis *near, const struct hypothesis *h)
+{
+	vec_each(&h->affects, module)
+		if (hypothesis_affects(near, *module) &&
+		    (near->accused->place != h->accused->place || (!h->accused->place && (*module)->carries)))
+			return true;
+	return false;
+}
+
+/*
+ * To a container the rest of its host is path and peer, and so is a container to its host: what either sees of itself
+ * explains a connection of both better than what the other suspects of it.
+ */
+static bool is_known_nearer(const struct verdict *verdict, const struct hypothesis *h)
+{
+	if (!is_outside(h->accused))
+		return false;
+	vec_each(&verdict->hypotheses, near)
+		if (!is_outside((*near)->accused) && (*near)->certainty > h->certainty - INFER_MARGIN &&
+		    (share_inside(*near, h) || passes(h, (*near)->accused)))
+			return true;
+	return false;
+}
+
 /* No module is visibly affected (a listener, a host counter), or for one of them nothing explains it much better. */
 static bool is_good_explanation(const struct verdict *verdict, const struct hypothesis *h)
 {
 	if (h->affects.count == 0)
 		return true;
+	if (is_known_nearer(verdict, h))
+		return false;
 	vec_each(&h->affects, module)
 		if (h->certainty > best_for(verdict, *module) - INFER_MARGIN)
 			return true;

@@ -51,11 +51,14 @@ void hypothesis_add_affected(struct hypothesis *h, struct module *module);
 /* Weighs the evidence of every hypothesis and sorts: strongest first. */
 void verdict_weigh(struct verdict *verdict);
 void verdict_sort(struct verdict *verdict);
+/* Of the same cause and culprit, seen from several network namespaces, one remains. */
+void verdict_merge_views(struct verdict *verdict);
 /* What its certainty would be without all that sees the same as that evidence, and with another piece of a family. */
 double hypothesis_without(const struct hypothesis *h, const struct evidence *gone);
 double hypothesis_with(const struct hypothesis *h, const char *family, double factor);
 /* Whether two pieces of evidence see the same thing and say the same about it. */
 bool evidence_is_akin(const struct evidence *a, const struct evidence *b);
+/* Whether it affects this module, or another that stands for the same connection. */
 bool hypothesis_affects(const struct hypothesis *h, const struct module *module);
 /* Its strongest evidence is a fact, and there is no evidence against it. */
 bool hypothesis_is_fact(const struct hypothesis *h);

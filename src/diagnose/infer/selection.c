@@ -42,7 +42,8 @@ static bool is_chosen(const struct selection *s, const struct module *module)
 		return false;
 	if (s->cgroup && !(owner && cgroup_path_is_below(owner->cgroup, s->cgroup)))
 		return false;
-	if (s->dev && !(link && strcmp(link->name, s->dev) == 0))
+	/* An interface is one of the host, whatever its containers call theirs. */
+	if (s->dev && !(link && !link->place && strcmp(link->name, s->dev) == 0))
 		return false;
 	return has_port(s, module);
 }

@@ -32,6 +32,8 @@ RECORD_TYPE(stall_log_type, "watch", struct stall_log_record, stall_log_fields,
 struct stall {
 	uint32_t netns;
 	char *netns_name; /* NULL: it has none */
+	uint32_t inside;  /* the container that the culprit is in; 0: none */
+	char *inside_name;
 	char *cause, *module, *because;
 	VEC(char *) affects;
 	uint64_t begin_ns, seen_ns;
@@ -53,6 +55,7 @@ static void forget_details(struct stall *stall)
 	free(stall->cause);
 	free(stall->module);
 	free(stall->because);
+	free(stall->inside_name);
 }
 
 static void stall_free(struct stall *stall)
@@ -69,6 +72,8 @@ static void set_details(struct stall *stall, const struct finding_record *f)
 	stall->cause = xstrdup(f->cause);
 	stall->module = xstrdup(f->module);
 	stall->because = f->because ? xstrdup(f->because) : NULL;
+	stall->inside = (uint32_t)f->netns;
+	stall->inside_name = f->netns_name ? xstrdup(f->netns_name) : NULL;
 	for (uint32_t i = 0; i < f->affects.count; i++)
 		vec_push(&stall->affects, xstrdup(text_record_at(&f->affects, i)));
 }
@@ -85,8 +90,8 @@ static void report_event(struct stall_log *log, const struct stall *stall, enum 
 		.span_ns = event == STALL_LOG_BEGIN ? UINT64_MAX : stall->seen_ns - stall->begin_ns,
 		.was = was,
 		.because = stall->because,
-		.netns = stall->netns,
-		.netns_name = stall->netns_name,
+		.netns = stall->inside ?: stall->netns,
+		.netns_name = stall->inside ? stall->inside_name : stall->netns_name,
 	};
 
 	log->report(&r, log->context);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "diagnose/infer/time_list.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "diagnose/measure/app.h"
@@ -63,6 +64,16 @@ static const char *copy(struct graph *graph, const char *text, size_t size)
 	return to;
 }
 
+/* Of a container, the module that it has for it. */
+static const char *on_of(struct graph *graph, const struct module *app, const struct time_share *share)
+{
+	const char *on = share->on[0] ? copy(graph, share->on, sizeof(share->on)) : NULL;
+	_cleanup_free_ char *inside = on && app->place ? xasprintf("%s@%" PRIu64, on, app->place->netns) : NULL;
+	const struct module *module = inside ? graph_find(graph, inside) : NULL;
+
+	return module ? module->id : on;
+}
+
 static struct list shares_of(struct graph *graph, const struct timed *timed)
 {
 	const struct time_use *use = &timed->use;
@@ -70,7 +81,7 @@ static struct list shares_of(struct graph *graph, const struct timed *timed)
 
 	for (unsigned i = 0; i < use->count; i++) {
 		const struct time_share *share = &use->shares[i];
-		const char *on = share->on[0] ? copy(graph, share->on, sizeof(share->on)) : NULL;
+		const char *on = on_of(graph, timed->app, share);
 
 		items[i] = (struct share_record){
 			.share = share->share,

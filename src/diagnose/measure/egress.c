@@ -112,7 +112,6 @@ struct state {
 	struct map neighs;  /* raddr -> neigh_track */
 	struct map homes;   /* local address -> ifindex, of the last sample */
 	struct map former;  /* raddr -> ifindex of the last route that worked */
-	uint32_t loopback;  /* ifindex; 0: not seen */
 };
 
 static const struct state initial = {
@@ -215,8 +214,6 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 
 		if (dev)
 			sample_link(dev, link);
-		if (link->flags != UINT32_MAX && link->flags & IFF_LOOPBACK)
-			state->loopback = link->ifindex;
 	}
 	snapshot_each(snapshot, qdisc_type, struct qdisc_record, qdisc) {
 		struct dev_track *dev = dev_of(window, state, qdisc->ifindex, now_ns);
@@ -417,7 +414,8 @@ static bool is_amiss(const struct dev_track *dev)
 	       (errors != UINT64_MAX && errors > 0) || (missed != UINT64_MAX && missed > 0);
 }
 
-#define DEVS_MAX 4 /* on top of each other */
+#define LOOPBACK_IFINDEX 1
+#define DEVS_MAX         4 /* on top of each other */
 
 /* Of the interfaces below that of the route, each with a queue, the lowest with a fault counts, else the first. */
 static struct dev_track *dev_that_counts(const struct window *window, const struct state *state, uint32_t ifindex)
@@ -482,6 +480,19 @@ static void join_neighbour(const struct window *window, struct state *state, str
 	relate(conn, named(graph, MODULE_NEIGH, text), conn);
 }
 
+/* Nobody looks at the route of a connection within this namespace: it takes the loopback, which is up as a rule. */
+static void join_loopback(const struct window *window, struct state *state, struct module *conn,
+			  struct egress_measures *m, struct graph *graph)
+{
+	const struct conn_measures *own = conn->measures.conn;
+	const struct dev_track *lo = addr_is_loopback(&own->raddr) || addr_equal(&own->raddr, &own->laddr)
+					     ? known_dev(window, state, LOOPBACK_IFINDEX)
+					     : NULL;
+
+	if (lo && lo->link.flags != UINT32_MAX && !(lo->link.flags & IFF_UP))
+		join_dev(window, state, conn, LOOPBACK_IFINDEX, m, graph);
+}
+
 static void join(const struct window *window, struct state *state, struct module *conn, struct graph *graph)
 {
 	const struct conn_measures *own = conn->measures.conn;
@@ -495,10 +506,10 @@ static void join(const struct window *window, struct state *state, struct module
 	conn->measures.egress = m;
 	if (state->homes.count > 0)
 		m->laddr_gone = !home && !addr_is_loopback(&own->laddr);
-	if (state->loopback && (addr_is_loopback(&own->raddr) || addr_equal(&own->raddr, &own->laddr)))
-		join_dev(window, state, conn, state->loopback, m, graph);
-	if (!route || !track_is_current(window, &route->track))
+	if (!route || !track_is_current(window, &route->track)) {
+		join_loopback(window, state, conn, m, graph);
 		return;
+	}
 	addr_format(&own->raddr, text);
 	relate(conn, named(graph, MODULE_ROUTE, text), conn);
 	m->route_error = route->destination.error;

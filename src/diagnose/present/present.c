@@ -73,6 +73,25 @@ static size_t culprit_length(const char *accused, const char *sentence)
 	return begins_with(sentence + word, port, strlen(port)) ? word + strlen(port) : word;
 }
 
+/* "network namespace web (4026532212)" */
+static void add_place(struct buf *text, const char *name, uint64_t netns)
+{
+	if (name)
+		buf_add_format(text, "network namespace %s (%" PRIu64 ")", name, netns);
+	else
+		buf_add_format(text, "network namespace %" PRIu64, netns);
+}
+
+static void add_container(struct tree *tree, struct tree_node *node, const char *name, uint64_t netns)
+{
+	_cleanup_buf_ struct buf place = BUF_INIT(256);
+
+	if (!netns)
+		return;
+	add_place(&place, name, netns);
+	tree_add(tree, node, OUT_BOLD, "in:", "%s", buf_text(&place));
+}
+
 static void add_finding(struct tree *tree, const struct finding_record *f, bool all)
 {
 	size_t skipped = culprit_length(f->accused, f->because);
@@ -80,6 +99,7 @@ static void add_finding(struct tree *tree, const struct finding_record *f, bool 
 					  f->accused, skipped ? "" : ": ", f->because + skipped, f->certainty,
 					  f->over ? "; no longer in the last second" : "");
 
+	add_container(tree, node, f->netns_name, f->netns);
 	if (f->spent_in.count) {
 		const struct spent_record *spent = f->spent_in.items;
 
@@ -94,15 +114,6 @@ static void add_finding(struct tree *tree, const struct finding_record *f, bool 
 	add_advice(tree, node, f);
 	for (uint32_t i = 0; i < f->next.count; i++)
 		tree_add(tree, node, OUT_PLAIN, "next:", "%s", text_record_at(&f->next, i));
-}
-
-/* "network namespace web (4026532212)" */
-static void add_place(struct buf *text, const struct diagnosis_record *record)
-{
-	if (record->netns_name)
-		buf_add_format(text, "network namespace %s (%" PRIu64 ")", record->netns_name, record->netns);
-	else
-		buf_add_format(text, "network namespace %" PRIu64, record->netns);
 }
 
 /* "12 connections, 3.00 s" */
@@ -161,7 +172,7 @@ static void print_health(const struct diagnosis_record *record, const struct pre
 	_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
 
 	if (options->several) {
-		add_place(&text, record);
+		add_place(&text, record->netns_name, record->netns);
 		buf_add_text(&text, ": ");
 	}
 	if (options->chosen && record->modules.count == 0) {
@@ -187,7 +198,7 @@ static void print_answer(const struct diagnosis_record *record, const struct pre
 	if (options->several) {
 		_cleanup_buf_ struct buf place = BUF_INIT(BUF_CAP_DEFAULT);
 
-		add_place(&place, record);
+		add_place(&place, record->netns_name, record->netns);
 		add_line(out, buf_text(&place));
 	}
 	for (uint32_t i = 0; i < record->findings.count; i++)
@@ -318,6 +329,11 @@ static void add_module(const struct drawing *drawing, struct tree_node *parent, 
 	buf_add_format(&text, "%s %s%s%s", module_kind_name(module->kind), module->name, *words ? ": " : "", words);
 	if (module->limited_by.count > 0)
 		add_limits(&text, module->limited_by.items);
+	/* What it depends on is in the same. */
+	if (!parent && module->netns) {
+		buf_add_text(&text, ", ");
+		add_place(&text, module->netns_name, module->netns);
+	}
 	node = tree_add(drawing->tree, parent, place->accused ? OUT_RED : OUT_PLAIN, place->accused ? ">>" : NULL, "%s",
 			buf_text(&text));
 	for (uint32_t i = 0; i < module->depends_on.count; i++)

@@ -18,6 +18,9 @@ static const struct field netns_fields[] = {
 	FIELD(struct netns_record, netns, ID, "inode number of the network namespace", .zero_is_unknown = true),
 	FIELD(struct netns_record, name, TEXT, "name in /run/netns"),
 	FIELD(struct netns_record, pid, ID, "a process in the namespace", .zero_is_unknown = true),
+	FIELD(struct netns_record, container_of, ID, "namespace of the host whose container it is",
+	      .zero_is_unknown = true),
+	FIELD(struct netns_record, port, TEXT, "interface of that host that leads to it"),
 };
 RECORD_TYPE(netns_type, "netns", struct netns_record, netns_fields, "a sampled network namespace");
 
@@ -100,6 +103,7 @@ static void add_of_process(struct netns_list *list, const char *pid_text)
 	netns = find_inum(list, (uint32_t)st.st_ino);
 	if (!netns && add_at(list, AT_FDCWD, path, &netns) < 0)
 		return;
+	netns->processes++;
 	if (netns->pid == 0)
 		netns->pid = (uint32_t)pid;
 }

@@ -9,14 +9,18 @@
 
 struct netns {
 	int fd;
-	uint32_t inum; /* inode of /proc/PID/ns/net */
-	uint32_t pid;  /* a process inside; 0: unknown */
-	char name[64]; /* in /run/netns; may be empty */
+	uint32_t inum;         /* inode of /proc/PID/ns/net */
+	uint32_t pid;          /* a process inside; 0: unknown */
+	uint32_t processes;    /* with "all": inside; 0: unknown */
+	uint32_t container_of; /* the namespace that it is a container of (netlink/containers.h); 0: of none */
+	char port[16];         /* of a container: the interface of its host that leads there; may be empty */
+	char name[64];         /* in /run/netns; may be empty */
 };
 
 struct netns_list {
 	VEC(struct netns) items;
-	uint64_t hidden; /* processes whose namespace is not readable */
+	uint64_t hidden;   /* processes whose namespace is not readable */
+	uint64_t left_out; /* containers beyond the limit */
 };
 
 void netns_list_done(struct netns_list *list);
@@ -48,5 +52,7 @@ struct netns_record {
 	uint32_t netns;
 	char name[64];
 	uint32_t pid;
+	uint32_t container_of;
+	char port[16];
 };
 extern const struct record_type netns_type;

@@ -60,9 +60,11 @@ static void make_room(struct snapshot_slice *slice, size_t tables)
 	slice->count = tables;
 }
 
-/* The field netns of a type; NULL: none. */
+/* The field netns of a type; NULL: none. Gaps of no namespace are gaps of all: readers look at the field. */
 static const struct field *netns_field(const struct record_type *type)
 {
+	if (type == &gap_type)
+		return NULL;
 	for (uint32_t i = 0; i < type->field_count; i++)
 		if (strcmp(type->fields[i].name, "netns") == 0)
 			return &type->fields[i];

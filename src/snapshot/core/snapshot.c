@@ -377,12 +377,17 @@ static void list_namespaces(struct snapshot *snapshot, const struct netns_list *
 			break;
 		record->netns = netns->inum;
 		record->pid = netns->pid;
+		record->container_of = netns->container_of;
+		memcpy(record->port, netns->port, sizeof(record->port));
 		memcpy(record->name, netns->name, sizeof(record->name));
 	}
 	if (namespaces->hidden)
 		snapshot_gap(snapshot, "network namespaces of those processes",
 			     "cannot read the namespaces of %llu process%s of other users (needs CAP_SYS_PTRACE)",
 			     (unsigned long long)namespaces->hidden, namespaces->hidden == 1 ? "" : "es");
+	if (namespaces->left_out)
+		snapshot_gap(snapshot, "the other containers", "%llu containers beyond the limit of %zu",
+			     (unsigned long long)namespaces->left_out, namespaces->items.count - 1);
 }
 
 int snapshot_take(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)

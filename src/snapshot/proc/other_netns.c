@@ -8,7 +8,8 @@
 
 #define O struct other_netns_record
 static const struct field other_netns_fields[] = {
-	FIELD(O, netns, ID, "network namespace"),
+	/* Not called netns: the record is part of the sampled one. */
+	FIELD_AS(O, netns, "other", ID, "network namespace"),
 	FIELD(O, pid, ID, "a process inside"),
 	FIELD(O, comm, TEXT, "its name"),
 };
@@ -27,14 +28,16 @@ struct state {
 
 static bool is_of_host(const struct snapshot_request *request)
 {
-	const struct netns *chosen =
-		request->namespaces && request->namespaces->items.count == 1 ? request->namespaces->items.items : NULL;
+	const struct netns_list *list = request->namespaces;
+	/* Its containers do not make it another choice. */
+	bool one = list && (list->items.count == 1 || (list->items.count > 1 && list->items.items[1].container_of));
+	const struct netns *chosen = one ? list->items.items : NULL;
 	struct stat own, host;
 
 	/* The second one is of the kernel, where the first one may not be looked at. */
 	if (stat("/proc/1/ns/net", &host) < 0 && stat("/proc/2/ns/net", &host) < 0)
 		return false;
-	if ((request->namespaces && !chosen) || (chosen && (chosen->pid || chosen->name[0])))
+	if ((list && !chosen) || (chosen && (chosen->pid || chosen->name[0])))
 		return false;
 	return stat("/proc/thread-self/ns/net", &own) == 0 && own.st_ino == host.st_ino &&
 	       (!chosen || chosen->inum == (uint32_t)own.st_ino);
@@ -58,7 +61,15 @@ static bool has_interfaces(const struct netns *netns)
 	return count > 1;
 }
 
-static void find(struct snapshot *snapshot, struct state *state)
+static bool is_sampled(const struct netns_list *list, uint32_t inum)
+{
+	for (size_t i = 0; list && i < list->items.count; i++)
+		if (list->items.items[i].inum == inum)
+			return true;
+	return false;
+}
+
+static void find(struct snapshot *snapshot, const struct netns_list *sampled, struct state *state)
 {
 	_cleanup_netns_ struct netns_list list = {};
 	struct why ignored;
@@ -70,8 +81,8 @@ static void find(struct snapshot *snapshot, struct state *state)
 		struct other_netns_record *other = &state->others[state->count];
 		char path[40];
 
-		if (!netns->pid || netns->inum == (uint32_t)own.st_ino || state->count == OTHERS_MAX ||
-		    !has_interfaces(netns))
+		if (!netns->pid || netns->inum == (uint32_t)own.st_ino || is_sampled(sampled, netns->inum) ||
+		    state->count == OTHERS_MAX || !has_interfaces(netns))
 			continue;
 		*other = (struct other_netns_record){.netns = netns->inum, .pid = netns->pid};
 		snprintf(path, sizeof(path), "/proc/%u/comm", netns->pid);
@@ -90,7 +101,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	struct state *state = snapshot_state(snapshot);
 
 	if (!state->known && is_of_host(request))
-		find(snapshot, state);
+		find(snapshot, request->namespaces, state);
 	state->known = true;
 	for (unsigned i = 0; i < state->count; i++) {
 		struct other_netns_record *record = snapshot_table_add(snapshot_table(snapshot, &other_netns_type));
