@@ -27,9 +27,10 @@
  * Tail of the excesses: twice as large is 2^tail times as rare. Of own time: large ones must also be unlikely as
  * delays, or these are not known.
  */
-#define TAIL       1.25
-#define TAIL_OWN   1.5
-#define TAIL_NOISY 1.0
+#define TAIL_CPU    1.25
+#define TAIL_CLIENT 2.0
+#define TAIL_OWN    1.5
+#define TAIL_NOISY  1.0
 /* It is estimated from this number of excesses, at least and at most, down to the least that is assumed. */
 #define TAIL_SAMPLES_LEAST 10
 #define TAIL_SAMPLES       30
@@ -255,7 +256,7 @@ static size_t trimmed(const struct time_search *t, size_t count)
  */
 static double tail_after(const struct time_search *t, size_t count, enum profile_time time)
 {
-	double least = COUNTS * floor_of(time), sum = 0, tail = TAIL;
+	double least = COUNTS * floor_of(time), sum = 0, tail = is_client(time) ? TAIL_CLIENT : TAIL_CPU;
 	size_t m = 0;
 
 	if (time == PROFILE_OWN)
