@@ -126,7 +126,7 @@ static const char *const sample =
 	"2 260 call srv!worker\n"
 	"2 260 args 1 2 18446744073709551615\n"
 	"2 270 pop 4711\n"
-	"2 280 delay 12345 3\n"
+	"2 280 delay 12345 3 678901\n"
 	"2 300 op-read fd=5 result=-11 took=2000000000 socket=1 aux=4096\n"
 	"2 2000000300 delay-op 6789 1\n"
 	"2 2000000400 call libx.so!operator new[](unsigned long)\n"

@@ -35,6 +35,7 @@ static const struct enum_name time_items[] = {
 	{PROFILE_OWN, "own", "the program's own: work, locks, sleep, other descriptors"},
 	{PROFILE_DRIP, "drip", "waiting for the client to send the rest of a request"},
 	{PROFILE_STALL, "stall", "waiting for the client to read the answer"},
+	{PROFILE_CPU, "cpu", "the program's own: work on a CPU"},
 	{PROFILE_TIMES, "any", "not distinguished"},
 };
 static struct enum_names time_names = {.items = time_items, .count = ARRAY_SIZE(time_items)};
@@ -225,8 +226,10 @@ static uint32_t specific_place(const struct comparison *c, uint32_t place)
 {
 	const struct profile_place *places = c->profile->places.items;
 	uint32_t parent = places[place].parent;
-	bool is_wrapper =
-		!places[place].first_child && places[place].group[1].wait_ticks > places[place].group[1].self_ticks;
+	const struct profile_figures *bad = &places[place].group[1];
+	/* A wait is of the function that reads or writes, not of one that only polls. */
+	bool is_wrapper = !places[place].first_child && (bad->wait_ticks > bad->self_ticks ||
+							 (places[place].polls && !places[place].moves_bytes));
 
 	/* The root of a segment says less than what it calls. */
 	while (is_wrapper && parent && places[parent].parent && !places[places[parent].parent].is_dispatcher) {
@@ -359,6 +362,7 @@ struct slowness {
 	double medians;
 	struct compare_interval interval; /* of the ratio of the medians; only for two traces */
 	double delay_ns[2];               /* mean scheduling delay of the sessions of each group */
+	double cpu_ns[2];                 /* the same of their CPU time */
 	double noise_ns;                  /* a delay that few are longer than */
 };
 
@@ -384,14 +388,17 @@ static struct slowness slowness_of(const struct compare_subject *subject, bool w
 			if (subject->group_of[g][i] != g)
 				continue;
 			result.delay_ns[g] += with_delays ? 0 : (double)profile->delays.of.items[i];
+			result.cpu_ns[g] += (double)profile->delays.cpu.items[i];
 			if (g)
 				spill_push(&b, time_of(profile, i, with_delays));
 			else
 				spill_push(&a, time_of(profile, i, with_delays));
 		}
 	}
-	result.delay_ns[0] /= max_of((double)a.count, 1.0);
-	result.delay_ns[1] /= max_of((double)b.count, 1.0);
+	for (unsigned g = 0; g < 2; g++) {
+		result.delay_ns[g] /= max_of((double)(g ? b.count : a.count), 1.0);
+		result.cpu_ns[g] /= max_of((double)(g ? b.count : a.count), 1.0);
+	}
 	result.noise_ns =
 		delay_noise_of(subject->profile[1]->delays.all.items, subject->profile[1]->delays.all.count, 1)
 			.large_ns;
@@ -429,8 +436,11 @@ static bool find_time(struct comparison *c, const struct compare_options *option
 	uint32_t good = c->group[0].sessions, bad = c->group[1].sessions;
 	const char *waits_in;
 
+	bool computes = slowness->cpu_ns[1] - slowness->cpu_ns[0] >= least &&
+			slowness->cpu_ns[1] >= factor * slowness->cpu_ns[0];
+
 	/* What a busy machine may have done is no better explanation than another call. */
-	if (c->all.count)
+	if (c->all.count && !computes)
 		least = max_of(least, slowness->noise_ns);
 
 	/* With few sessions nothing is significant; with more, it must not be chance, unless all took far longer. */

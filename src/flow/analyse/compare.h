@@ -201,9 +201,9 @@ double compare_rank_chance(double superiority, size_t a_count, size_t b_count);
  */
 struct compare_interval compare_ratio_interval(const uint64_t *good, size_t good_count, const uint64_t *bad,
 					       size_t bad_count, double quantile);
-/* Probability that the k largest of heavy-tailed values are separated from the rest by that factor, for the best k. */
-double compare_gap_chance(double gap, double k, double tail);
 /* Probability of at least count events when `expected` are expected (Poisson). */
 double compare_many_chance(uint32_t count, double expected);
+/* The same for a set of k sessions, where the k was chosen. */
+double compare_set_chance(double k, double expected);
 /* Probability of at least that many bad sessions among those with the call, if both were independent (Fisher). */
 double compare_chance(uint32_t bad_with, uint32_t bad, uint32_t good_with, uint32_t good);

@@ -92,6 +92,7 @@ static void add_slower(struct buf *out, const struct comparison *c, const struct
 		[PROFILE_OWN] = "spend",
 		[PROFILE_DRIP] = "wait for the client to send",
 		[PROFILE_STALL] = "wait for the client to read",
+		[PROFILE_CPU] = "compute for",
 		[PROFILE_TIMES] = "spend",
 	};
 

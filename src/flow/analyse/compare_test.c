@@ -47,13 +47,7 @@ double compare_rank_chance(double superiority, size_t a_count, size_t b_count)
 }
 
 /* Excesses of sessions are not independent. */
-#define GAP_MOST 5.0
-
-double compare_gap_chance(double gap, double k, double tail)
-{
-	/* The choice of k has the weights 1 / (k (k - 1)), which add up to 1. More than a few add no certainty. */
-	return k * (k - 1) * pow(gap, -tail * min_of(k, GAP_MOST));
-}
+#define SET_MOST 5.0
 
 double compare_many_chance(uint32_t count, double expected)
 {
@@ -69,6 +63,12 @@ double compare_many_chance(uint32_t count, double expected)
 	for (below = 0; count < 1000 && term > 1e-300; term *= expected / ++count)
 		below += term;
 	return below;
+}
+
+double compare_set_chance(double k, double expected)
+{
+	/* The choice of k has the weights 1 / (k (k - 1)), which add up to 1. More than a few add no certainty. */
+	return k * (k - 1) * compare_many_chance((uint32_t)min_of(k, SET_MOST), expected);
 }
 
 static double log_choose(double n, double k)

@@ -11,9 +11,6 @@
 #define TAIL_MOST    2.5
 /* So many delays show how rare long ones are. */
 #define KNOWN_LEAST 20
-/* A call of another process may be delayed several times: there, in what it calls, and back. */
-#define DELAYS 3.0
-#define SUM    1.5
 
 static int by_value(const void *a, const void *b)
 {
@@ -62,9 +59,4 @@ double delay_noise_share(const struct delay_noise *noise, double ns)
 	if (noise->count - low >= LARGE_LEAST)
 		return (double)(noise->count - low) / (double)noise->count;
 	return LARGE_LEAST / (double)noise->count * pow(ns / noise->delays[noise->count - LARGE_LEAST], -noise->tail);
-}
-
-double delay_noise_expected(const struct delay_noise *noise, double sessions, double ns)
-{
-	return sessions * DELAYS * delay_noise_share(noise, ns / SUM);
 }

@@ -23,5 +23,3 @@ struct delay_noise delay_noise_of(double *delays, size_t count, double tail);
 bool delay_noise_is_known(const struct delay_noise *noise);
 /* Probability that a delay is at least that long; beyond the longest ones by their tail. */
 double delay_noise_share(const struct delay_noise *noise, double ns);
-/* Number of `sessions` that would lose at least that time, if each waits for another process. */
-double delay_noise_expected(const struct delay_noise *noise, double sessions, double ns);

@@ -118,7 +118,7 @@ static void know_sessions(struct outliers *o)
 
 /* --- the result --- */
 
-static const char *const client_waits[] = {
+static const char *const client_waits[PROFILE_TIMES] = {
 	[PROFILE_DRIP] = "wait for the client to send", [PROFILE_STALL] = "wait for the client to read"};
 
 static void describe_mark(const struct outliers *o, const struct outlier_mark *mark, struct buf *how)
@@ -128,8 +128,10 @@ static void describe_mark(const struct outliers *o, const struct outlier_mark *m
 	buf_add_text(how, "sessions ");
 	if (mark->good_calls > 0)
 		buf_add_format(how, "that call %s more often than the others", name);
-	else if (mark->kind == DIVERGENCE_SLOWER && mark->time != PROFILE_OWN)
+	else if (mark->kind == DIVERGENCE_SLOWER && client_waits[mark->time])
 		buf_add_format(how, "that %s longer than the others", client_waits[mark->time]);
+	else if (mark->kind == DIVERGENCE_SLOWER && mark->time == PROFILE_CPU)
+		buf_add_format(how, "in which %s computes longer than in the others", name ? name : "the program");
 	else if (mark->kind == DIVERGENCE_SLOWER)
 		buf_add_format(how, "in which %s takes longer than in the others", name ? name : "the program");
 	else
@@ -142,12 +144,13 @@ static void add_limits(const struct outliers *o, struct buf *out)
 {
 	const char *source = flow_trace_property(o->s->trace, "source");
 	bool is_probed = source && strcmp(source, "uprobes") == 0;
+	const char *missing = !o->cells->delays.is_known  ? "scheduling delays not recorded"
+			      : !o->cells->delays.has_cpu ? "CPU times not recorded"
+							  : "";
 
-	if (o->cells->delays.is_known && !is_probed)
-		return;
-	buf_add_format(out, " (%s%s%s)", is_probed ? "probed functions only" : "",
-		       is_probed && !o->cells->delays.is_known ? ", " : "",
-		       o->cells->delays.is_known ? "" : "scheduling delays not recorded");
+	if (is_probed || *missing)
+		buf_add_format(out, " (%s%s%s)", is_probed ? "probed functions only" : "",
+			       is_probed && *missing ? ", " : "", missing);
 }
 
 static void describe(const struct outliers *o, const struct outlier_mark *mark, struct compare_outlier *ret_outlier)
@@ -203,7 +206,13 @@ static void describe_none(const struct outliers *o, const struct outlier_mark *c
 		add_limits(o, &text);
 		buf_add_text(&text, "; in two of them ");
 		format_add_duration(&text, (int64_t)o->seen_own_ns);
-		buf_add_text(&text, " of the program's own time or ");
+		buf_add_text(&text, " of the program's own time");
+		if (o->cells->delays.has_cpu) {
+			buf_add_text(&text, ", ");
+			format_add_duration(&text, (int64_t)o->seen_cpu_ns);
+			buf_add_text(&text, " of CPU time");
+		}
+		buf_add_text(&text, " or ");
 		format_add_duration(&text, (int64_t)o->seen_client_ns);
 		buf_add_text(&text, " of waiting for the client would");
 	}

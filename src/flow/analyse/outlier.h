@@ -43,7 +43,7 @@ struct outliers {
 	struct outlier_set paced;  /* sessions whose client sent in more pieces than most */
 	struct outlier_set begins; /* first session of a thread, or of the recording */
 	VEC(struct outlier_mark) marks;
-	double seen_own_ns, seen_client_ns; /* differences that would have been found in two sessions */
+	double seen_own_ns, seen_cpu_ns, seen_client_ns; /* differences that would have been found in two sessions */
 	uint32_t looked_at;                 /* places where time was compared */
 };
 

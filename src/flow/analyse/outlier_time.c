@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sessions that take longer. Per place and kind of time, the excess over the median session is sorted; if the k largest
- * are separated from the next by a factor g, chance would do that with probability g^(-tail k), for excesses with a
- * heavy tail: few but extreme sessions count, many mild ones do not. It is corrected for the places looked at and for
- * the choice of k.
+ * Sessions that take longer. Per place and kind of time, the excess over the median session is sorted. How often chance
+ * produces an excess as large as those of the k first is extrapolated from the sessions that follow: for excesses with
+ * a heavy tail, and with the distribution of the scheduling delays of the threads. Few but extreme sessions count, many
+ * mild ones do not. It is corrected for the places looked at and for the choice of k.
  *
  * Not excess: what a session's number of requests or bytes explains, the time its threads waited for a CPU, what the
  * first session of a thread costs, and what hits other places as well.
@@ -16,24 +16,35 @@
 #define OWN_NS    1e6
 #define CLIENT_NS 1e9
 #define COUNTS    0.1
+/* Steps of the search for the smallest excess that would be found, and its end. */
+#define SEEN_STEP 1.05
+#define SEEN_MOST 1e13
 /* False alarm rate. */
 #define CHANCE 0.01
 /* Smallest factor between the k-th excess and the next. */
 #define GAP 2.0
-/* Tail of the excesses, if the time without a CPU is known and taken off, and if it is not. */
-#define TAIL       1.0
-#define TAIL_NOISY 0.7
-/* The tail is estimated from this number of excesses, at least and at most; what of the estimate is used. */
-#define TAIL_LEAST   10
-#define TAIL_SAMPLES 30
-#define TAIL_REDUCED 0.75
-#define TAIL_MOST    1.25
 /*
- * A busy machine holds a thread up in other ways than by a delay, for about as long: it waits for a page, or for a lock
- * whose holder has no CPU. Likelihood of a set of these at most, and the sessions that show how many there are.
+ * Tail of the excesses: twice as large is 2^tail times as rare. Of own time: large ones must also be unlikely as
+ * delays, or these are not known.
  */
-#define HOLD_UP_MOST    0.0015
-#define HOLD_UP_SAMPLES 30
+#define TAIL_CPU    1.25
+#define TAIL_CLIENT 2.0
+#define TAIL_OWN    1.5
+#define TAIL_NOISY  1.0
+/* It is estimated from this number of excesses, at least and at most, down to the least that is assumed. */
+#define TAIL_SAMPLES_LEAST 10
+#define TAIL_SAMPLES       30
+#define TAIL_LEAST         1.0
+/* Sessions that follow, from which the expectation is extrapolated; what is added to their number, for chance. */
+#define NEXT      3
+#define NEXT_MORE 1.0
+/*
+ * A busy machine holds a thread up in other ways than by a delay, for about as long: it waits for a page, for a lock
+ * whose holder has no CPU, or for a process that has none. Likelihood of a set of these at most, and delays that add up
+ * in one session.
+ */
+#define DELAYS_MOST 0.03
+#define DELAYS_SUM  1.5
 /* An excess of this share of the smallest one counts as the same, elsewhere. */
 #define AS_LARGE 0.5
 /* A program is interrupted more often where it begins to work, or enters the kernel, than its time there suggests. */
@@ -41,11 +52,6 @@
 #define LEAST_SPENT 0.05
 /* Most of the time that a byte may cost, to be copied a few times: small sessions have other costs. */
 #define BYTE_NS 5.0
-/* Sessions whose wait for another process is compared with scheduling delays, and the likelihood of these at most. */
-#define NOISE_SAMPLES 30
-#define NOISE_MOST    0.25
-/* The same of the gap: the other process may have more reasons to be slow than the delays of this one show. */
-#define GAP_CHANCE_MOST 0.06
 /* Smallest excess of waiting for another process, if no others wait for it. */
 #define ALONE_NS 1e7
 /* Sessions that begin a thread are special if they are at most this share, and at least half of them take longer. */
@@ -69,7 +75,7 @@ struct loss {
 };
 
 /* Whose time it is: each is corrected for its own places only, which are few for clients and other processes. */
-enum family { FAMILY_OWN, FAMILY_OTHERS, FAMILY_CLIENT, FAMILIES };
+enum family { FAMILY_OWN, FAMILY_CPU, FAMILY_OTHERS, FAMILY_CLIENT, FAMILIES };
 
 struct time_search {
 	struct outliers *o;
@@ -80,7 +86,6 @@ struct time_search {
 	size_t count;
 	double *spent; /* by place: nanoseconds of all sessions */
 	double all_spent;
-	double tail;
 	double tests[FAMILIES];   /* places where sessions differ */
 	struct delay_noise noise; /* of all threads, also when nobody was served */
 	/* Of the current place. */
@@ -91,14 +96,21 @@ struct time_search {
 	double *room;
 };
 
+static bool is_client(enum profile_time time)
+{
+	return time == PROFILE_DRIP || time == PROFILE_STALL;
+}
+
 static enum family family_of(const struct time_search *t, uint32_t place, enum profile_time time)
 {
-	return time != PROFILE_OWN ? FAMILY_CLIENT : t->o->cells->is_upstream[place] ? FAMILY_OTHERS : FAMILY_OWN;
+	if (is_client(time))
+		return FAMILY_CLIENT;
+	return time == PROFILE_CPU ? FAMILY_CPU : t->o->cells->is_upstream[place] ? FAMILY_OTHERS : FAMILY_OWN;
 }
 
 static double floor_of(enum profile_time time)
 {
-	return time == PROFILE_OWN ? OWN_NS : CLIENT_NS;
+	return is_client(time) ? CLIENT_NS : OWN_NS;
 }
 
 static int by_value(const void *a, const void *b)
@@ -175,7 +187,7 @@ static void add_values(struct time_search *t, uint32_t place, enum profile_time 
 	const struct profile_cell *cell = outlier_cells(t->o, place, &count);
 
 	/* Waiting for the client counts wherever it is. */
-	for (size_t i = 0; i < count && (t->counts[place] || time != PROFILE_OWN); i++)
+	for (size_t i = 0; i < count && (t->counts[place] || is_client(time)); i++)
 		t->values[cell[i].slot] += ns_of(t, &cell[i], time);
 }
 
@@ -218,7 +230,7 @@ static void sort_samples(struct time_search *t, enum profile_time time, bool wit
 	t->median = median_of(t, t->values);
 	t->count = 0;
 	for (uint32_t i = 0; i < o->cells->slots; i++) {
-		double excess = t->values[i] - t->median - (time == PROFILE_OWN ? t->allowance[i] : 0);
+		double excess = t->values[i] - t->median - (is_client(time) ? 0 : t->allowance[i]);
 
 		if (o->weight[i] && !(without_begins && outlier_set_has(&o->begins, i)))
 			t->samples[t->count++] = (struct sample){max_of(excess, 0.0), i};
@@ -239,120 +251,84 @@ static size_t trimmed(const struct time_search *t, size_t count)
 }
 
 /*
- * Tail of the excesses at this place, from those after the first `count` (Hill's estimate, reduced): with many
- * sessions, the noise itself shows how heavy it is.
+ * Tail of the excesses at this place, from those after the first `count` (Hill's estimate): with many sessions, the
+ * noise itself shows how heavy it is.
  */
 static double tail_after(const struct time_search *t, size_t count, enum profile_time time)
 {
-	double least = COUNTS * COUNTS * floor_of(time), sum = 0, tail;
+	double least = COUNTS * floor_of(time), sum = 0, tail = is_client(time) ? TAIL_CLIENT : TAIL_CPU;
 	size_t m = 0;
 
+	if (time == PROFILE_OWN)
+		tail = t->o->cells->delays.is_known ? TAIL_OWN : TAIL_NOISY;
 	while (m < TAIL_SAMPLES && count + m + 1 < t->count && t->samples[count + m + 1].excess >= least)
 		m++;
-	if (m < TAIL_LEAST)
-		return t->tail;
+	if (m < TAIL_SAMPLES_LEAST)
+		return tail;
 	for (size_t i = 0; i < m; i++)
 		sum += log(t->samples[count + i].excess / t->samples[count + m].excess);
-	tail = TAIL_REDUCED * (double)m / max_of(sum, 1e-9);
-	return max_of(t->tail, min_of(tail, TAIL_MOST));
+	return min_of(tail, max_of((double)m / max_of(sum, 1e-9), TAIL_LEAST));
 }
 
-/*
- * By how much sessions that are not of the set lose time more often than the delays of the threads would make them:
- * then the other process has more reasons to be slow.
- */
-static double noisier(const struct time_search *t, size_t count)
+/* How often excesses of at least this size are expected by chance, */
+struct expectation {
+	double by_tail;   /* with the tail of the sessions after the set, */
+	double by_delays; /* and with the distribution of delays */
+};
+
+static struct expectation expect(const struct time_search *t, enum profile_time time, size_t count, double excess)
 {
-	double factor = 1, more = 0;
+	double tail = tail_after(t, count, time), least = COUNTS * floor_of(time), more = NEXT_MORE;
+	bool has_delays = time == PROFILE_OWN && delay_noise_is_known(&t->noise);
+	double share = has_delays ? delay_noise_share(&t->noise, excess / DELAYS_SUM) : 0;
+	struct expectation e = {};
 
-	for (size_t i = count; i < t->count && i < count + NOISE_SAMPLES; i++) {
-		double excess = t->samples[i].excess;
+	for (size_t i = count; i < t->count && i < count + NEXT; i++) {
+		double next = max_of(t->samples[i].excess, least);
 
-		if (excess < COUNTS * OWN_NS)
-			break;
 		more += t->o->weight[t->samples[i].slot];
-		factor = max_of(factor,
-				(more - sqrt(more)) / max_of(delay_noise_expected(&t->noise, t->others, excess), 1e-9));
+		e.by_tail = max_of(e.by_tail, more * pow(next / excess, tail));
+		if (has_delays)
+			e.by_delays = max_of(e.by_delays,
+					     more * share / delay_noise_share(&t->noise, next / DELAYS_SUM));
 	}
-	return factor;
+	return e;
 }
 
-/*
- * The same sessions, by chance, if the other process only waits for a CPU as the threads do. Nobody knows whether it
- * does: this may not be likely, and together with the gap it must be unlikely (Fisher's method).
- */
-static double chance_with_noise(const struct time_search *t, double k, size_t count, double gap_chance)
+/* So many sessions, the last with this excess, by chance. */
+static double set_chance(const struct time_search *t, enum profile_time time, double k, size_t count, double excess)
 {
-	double expected = delay_noise_expected(&t->noise, t->others, t->samples[count - 1].excess);
-	double noise = k * (k - 1) * compare_many_chance((uint32_t)k, noisier(t, count) * expected);
-	double both = min_of(gap_chance, 1.0) * noise;
+	double next = count < t->count ? t->samples[count].excess : 0;
+	struct expectation e;
 
-	/* More than half of those that wait for it are the usual case: others do not show how long it may take. */
-	if (noise > NOISE_MOST || gap_chance > GAP_CHANCE_MOST ||
-	    (k * 2 > t->others && t->samples[count - 1].excess < ALONE_NS))
+	if (excess < GAP * max_of(next, COUNTS * floor_of(time)))
 		return 1;
-	return both > 0 ? both * (1 - log(both)) : 0;
-}
-
-/* So many sessions, the last with this excess and the rest with `next` at most, by chance. */
-static double set_chance(const struct time_search *t, enum profile_time time, double k, size_t count)
-{
-	double excess = t->samples[count - 1].excess, next = count < t->count ? t->samples[count].excess : 0;
-	bool has_noise = t->others > 0 && delay_noise_is_known(&t->noise);
-	double gap = excess / max_of(next, COUNTS * floor_of(time)), chance;
-
-	if (gap < GAP)
+	/* More than half of those that wait for another process are the usual case: others do not show how long it may
+	 * take. */
+	if (t->others > 0 && k * 2 > t->others && excess < ALONE_NS)
 		return 1;
-	chance = compare_gap_chance(gap, k, has_noise ? t->tail : tail_after(t, count, time));
-	return (has_noise ? chance_with_noise(t, k, count, chance) : chance) * t->tests[t->family];
-}
-
-/* Hold-ups of any length that are compatible with the excesses after the first `count`. */
-static double hold_ups_after(const struct time_search *t, size_t count)
-{
-	double least = INFINITY, more = 1;
-
-	for (size_t i = count; i < t->count && i < count + HOLD_UP_SAMPLES; i++) {
-		least = min_of(least, more / delay_noise_share(&t->noise, t->samples[i].excess));
-		more += t->o->weight[t->samples[i].slot];
-	}
-	return max_of(isinf(least) ? 1 : least, 1.0);
-}
-
-/* Likelihood of k sessions delayed for as long, from the product of the shares of delays that are as long. */
-static double hold_up_chance(double k, double hold_ups, double log_shares)
-{
-	return k * (k - 1) * exp(k * log(hold_ups) - lgamma(k + 1) + log_shares);
-}
-
-/* Smallest excess in a set of k: two are not longer than delays usually are, many may be. */
-static double least_of(const struct time_search *t, enum profile_time time, double k)
-{
-	return time == PROFILE_OWN ? max_of(OWN_NS, t->noise.large_ns * min_of(1.0, 2 / k)) : CLIENT_NS;
+	e = expect(t, time, count, excess);
+	if (compare_set_chance(k, e.by_delays) > DELAYS_MOST)
+		return 1;
+	return compare_set_chance(k, e.by_tail) * t->tests[t->family];
 }
 
 /* The k that is least likely by chance. */
-static double gap_chance(const struct time_search *t, enum profile_time time, size_t *ret_count)
+static double least_chance(const struct time_search *t, enum profile_time time, size_t *ret_count)
 {
 	const struct outliers *o = t->o;
-	bool has_noise = time == PROFILE_OWN && delay_noise_is_known(&t->noise);
-	double best = 1, k = 0, log_shares = 0;
+	double best = 1, k = 0;
 
 	*ret_count = 0;
 	for (size_t i = 0; i < t->count && t->samples[i].excess >= floor_of(time); i++) {
-		double weight = o->weight[t->samples[i].slot], chance;
+		double chance;
 
-		k += weight;
-		if (has_noise)
-			log_shares += weight * log(delay_noise_share(&t->noise, t->samples[i].excess));
+		k += o->weight[t->samples[i].slot];
 		if (k < 2)
 			continue;
 		if (k > OUTLIER_SHARE * o->all)
 			break;
-		if (t->samples[i].excess < least_of(t, time, k) ||
-		    (has_noise && hold_up_chance(k, hold_ups_after(t, i + 1), log_shares) > HOLD_UP_MOST))
-			continue;
-		chance = set_chance(t, time, k, i + 1);
+		chance = set_chance(t, time, k, i + 1, t->samples[i].excess);
 		if (chance < best) {
 			best = chance;
 			*ret_count = i + 1;
@@ -442,19 +418,19 @@ static bool test_place(struct time_search *t, uint32_t place, enum profile_time 
 	t->family = family_of(t, place, time);
 	t->others = time == PROFILE_OWN ? sessions_with_others(t->o, place) : 0;
 	sort_samples(t, time, false);
-	chance = gap_chance(t, time, &count);
+	chance = least_chance(t, time, &count);
 	if (!count || chance > CHANCE)
 		return false;
 	few = set_of(t, count);
-	if (time == PROFILE_OWN && begins_take_longer(t->o, &few)) {
+	if (!is_client(time) && begins_take_longer(t->o, &few)) {
 		sort_samples(t, time, true);
-		chance = gap_chance(t, time, &count);
+		chance = least_chance(t, time, &count);
 		if (!count || chance > CHANCE)
 			return false;
 		few = set_of(t, count);
 	}
 	least = t->samples[count - 1].excess;
-	if (time == PROFILE_OWN && is_warm_up(t->o, &few))
+	if (!is_client(time) && is_warm_up(t->o, &few))
 		return false;
 	if (time == PROFILE_OWN && place && !t->o->profile->places.items[place].first_child)
 		chance = max_of(chance, chance_of_losses(t, place, &few, least));
@@ -518,7 +494,21 @@ static void know_allowance(struct time_search *t)
 		work[i] = (double)row->tx_bytes + (double)row->rx_bytes;
 	}
 	allow(t, own, work, BYTE_NS);
-	t->noise = delay_noise_of(o->cells->delays.all.items, o->cells->delays.all.count, t->tail);
+	t->noise = delay_noise_of(o->cells->delays.all.items, o->cells->delays.all.count, TAIL_LEAST);
+}
+
+/* The excess of two sessions, as a whole, that would be found. */
+static double seen_of(struct time_search *t, enum profile_time time)
+{
+	double seen = floor_of(time);
+
+	take_values(t, 0, time, false);
+	sort_samples(t, time, false);
+	t->family = family_of(t, 0, time);
+	t->others = 0;
+	while (seen < SEEN_MOST && set_chance(t, time, 2, min_of(t->count, (size_t)2), seen) > CHANCE)
+		seen *= SEEN_STEP;
+	return seen;
 }
 
 /* Time per place, excesses, and the number of places where sessions differ at all. */
@@ -551,13 +541,14 @@ static void know_places(struct time_search *t)
 	for (unsigned i = 0; i < FAMILIES; i++)
 		t->tests[i] = max_of(t->tests[i], 1.0);
 	for (unsigned time = 0; time < PROFILE_TIMES; time++) {
-		double gap = pow(t->tests[family_of(t, 0, time)] * 2 / CHANCE, 1 / (2 * t->tail)), seen;
+		double seen = seen_of(t, time);
 
-		take_values(t, 0, time, false);
-		sort_samples(t, time, false);
-		seen = gap * max_of(t->count > 2 ? t->samples[2].excess : 0, COUNTS * floor_of(time));
-		*(time == PROFILE_OWN ? &t->o->seen_own_ns : &t->o->seen_client_ns) =
-			max_of(max_of(seen, least_of(t, time, 2)), time == PROFILE_STALL ? t->o->seen_client_ns : 0.0);
+		if (time == PROFILE_CPU)
+			t->o->seen_cpu_ns = seen;
+		else if (time == PROFILE_OWN)
+			t->o->seen_own_ns = seen;
+		else
+			t->o->seen_client_ns = max_of(seen, t->o->seen_client_ns);
 	}
 }
 
@@ -576,7 +567,7 @@ static double *differences(const struct time_search *t, const struct outlier_mar
 		size_t count;
 		const struct profile_cell *cell = outlier_cells(o, place, &count);
 
-		for (size_t i = 0; i < count && (t->counts[place] || mark->time != PROFILE_OWN); i++) {
+		for (size_t i = 0; i < count && (t->counts[place] || is_client(mark->time)); i++) {
 			double ns = ns_of(t, &cell[i], mark->time) * o->weight[cell[i].slot];
 
 			difference[place] += outlier_set_has(&mark->few, cell[i].slot)
@@ -608,6 +599,24 @@ static uint32_t follow(const struct outliers *o, uint32_t place, const double *d
 	}
 }
 
+/* Whether the sessions that were found at an outer place are also the first here: no search, so one test. */
+static bool confirms(struct time_search *t, uint32_t place, const struct outlier_mark *mark)
+{
+	size_t count = mark->few.count;
+	double k = 0;
+
+	take_values(t, place, mark->time, false);
+	t->family = family_of(t, place, mark->time);
+	t->others = mark->time == PROFILE_OWN ? sessions_with_others(t->o, place) : 0;
+	sort_samples(t, mark->time, false);
+	for (size_t i = 0; i < count; i++) {
+		if (!outlier_set_has(&mark->few, t->samples[i].slot))
+			return false;
+		k += t->o->weight[t->samples[i].slot];
+	}
+	return set_chance(t, mark->time, k, count, t->samples[count - 1].excess) <= CHANCE * t->tests[t->family];
+}
+
 /*
  * Inwards to the place that has the time. The sessions are those that also stand out there; if they do not, because
  * another process may have been slow, no function is named.
@@ -632,7 +641,23 @@ static bool lead_inwards(struct time_search *t, struct outlier_mark *mark)
 		return true;
 	}
 	mark->place = place;
-	return place && !t->o->cells->is_upstream[place] && !t->o->cells->is_push[place];
+	return place && !t->o->cells->is_push[place] &&
+	       (!t->o->cells->is_upstream[place] || confirms(t, place, mark));
+}
+
+/*
+ * The same sessions by their CPU time, if that stands out too: no delay adds to it, and those that wait for a session
+ * which computes do not compute.
+ */
+static struct outlier_mark *by_cpu(struct time_search *t, struct outlier_mark *own)
+{
+	struct outlier_mark *best = NULL;
+
+	vec_each(&t->o->marks, mark)
+		if (mark->time == PROFILE_CPU && mark->excess > 0 && (!best || mark->excess > best->excess) &&
+		    outlier_set_common(&mark->few, &own->few) * 2 >= min_of(mark->few.count, own->few.count))
+			best = mark;
+	return best ? best : own;
 }
 
 /* Largest total excess. */
@@ -644,6 +669,8 @@ static const struct outlier_mark *choose(struct time_search *t)
 		vec_each(&t->o->marks, mark)
 			if (mark->excess > 0 && (!best || mark->excess > best->excess))
 				best = mark;
+		if (best && best->time == PROFILE_OWN)
+			best = by_cpu(t, best);
 		if (!best || lead_inwards(t, best))
 			return best;
 		best->excess = 0;
@@ -665,7 +692,6 @@ const struct outlier_mark *outlier_find_time(struct outliers *o)
 		.allowance = allowance,
 		.samples = samples,
 		.room = room,
-		.tail = o->cells->delays.is_known ? TAIL : TAIL_NOISY,
 	};
 	const struct outlier_mark *best;
 

@@ -16,8 +16,9 @@ struct timed_frame {
 	uint32_t place;
 	uint32_t last; /* place of the previous callee; 0: none */
 	uint64_t child_ticks;
-	uint64_t seen_ticks;  /* self time up to the last look at the thread's delays, */
-	uint64_t delay_ticks; /* and what of it was delay */
+	uint64_t seen_ticks;  /* self time up to the last look at the thread, */
+	uint64_t delay_ticks; /* what of it was scheduling delay, */
+	uint64_t cpu_ticks;   /* and CPU time */
 };
 
 /* A call whose session is still unknown; calls 0: only a correction of the self time, modulo 2^64. */
@@ -25,7 +26,7 @@ struct held_call {
 	uint32_t place;
 	uint32_t calls;
 	uint64_t ticks, self_ticks;
-	uint64_t seen_ticks, delay_ticks; /* as in timed_frame */
+	uint64_t seen_ticks, delay_ticks, cpu_ticks; /* as in timed_frame */
 };
 
 /* Per-call figures of a place and group, separate from the rest: those of one session fit into the cache. */
@@ -69,7 +70,8 @@ struct profiler {
 	struct profile_delays *delays; /* NULL: not examined */
 	VEC(uint32_t) window;          /* cells with own time since the last look at the thread's delays */
 	bool is_idle_op;               /* the last operation is the one of idle_ticks */
-	uint64_t held_delay_ns;        /* of the open segment, whose session is still unknown */
+	uint64_t held_delay_ns;        /* of the open segment, whose session is still unknown, */
+	uint64_t held_cpu_ns;          /* and its CPU time */
 	/* The last operation, if it counts as waiting for the client: some of it may have been for a CPU. */
 	struct turn_wait last_wait;
 	uint32_t last_index;
@@ -133,6 +135,7 @@ static void count_in_cell(struct profiler *p, const struct held_call *call)
 	cell->calls += call->calls;
 	cell->ticks[PROFILE_OWN] += call->self_ticks;
 	cell->delay_ticks += call->delay_ticks;
+	cell->ticks[PROFILE_CPU] += call->cpu_ticks;
 	if (!p->delays->is_known)
 		return;
 	if (!cell->window_ticks)
@@ -231,9 +234,11 @@ static void settle(struct profiler *p, const struct walk *walk)
 	p->index = index;
 	p->bit = p->with_seen && index != DEMUX_NONE ? p->bit_of.items[index] : DEMUX_NONE;
 	p->group = group_of_session(p, walk->session);
-	if (p->held_delay_ns && index != DEMUX_NONE)
+	if (p->held_delay_ns + p->held_cpu_ns && index != DEMUX_NONE) {
 		p->delays->of.items[index] += p->held_delay_ns;
-	p->held_delay_ns = 0;
+		p->delays->cpu.items[index] += p->held_cpu_ns;
+	}
+	p->held_delay_ns = p->held_cpu_ns = 0;
 	for (size_t i = 0; i < p->held.count; i++)
 		count(p, p->group, &p->held.items[i]);
 	p->held.count = 0;
@@ -404,7 +409,7 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 	}
 	if (p->delays && p->delays->is_known)
 		vec_push(&p->touched, (struct touched){index, segment_ticks(p, walk, ticks)});
-	p->client_ticks = p->segment_calls = p->held_delay_ns = p->delay_client_ticks = 0;
+	p->client_ticks = p->segment_calls = p->held_delay_ns = p->held_cpu_ns = p->delay_client_ticks = 0;
 	p->is_known = false;
 	p->bit = DEMUX_NONE;
 }
@@ -414,8 +419,10 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	struct profiler *p = context;
 	struct timed_frame frame = p->frames.items[p->frames.count - 1];
 	uint64_t took = ticks - walk->frames.items[walk->frames.count - 1].ticks;
-	struct held_call call = {frame.place,      1, took, took - min_of(took, frame.child_ticks), frame.seen_ticks,
-				 frame.delay_ticks};
+	struct held_call call = {frame.place,      1,
+				 took,             took - min_of(took, frame.child_ticks),
+				 frame.seen_ticks, frame.delay_ticks,
+				 frame.cpu_ticks};
 
 	p->now = ticks;
 	if (walk->root == SIZE_MAX)
@@ -560,6 +567,10 @@ static void note_operation(struct profiler *p, const struct walk *walk, const st
 
 static void examine(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
 {
+	struct profile_place *place = &p->profile->places.items[place_now(p)];
+
+	place->polls |= op->op == FLOW_OP_WAIT;
+	place->moves_bytes |= demux_is_data(op);
 	p->is_client_op = walk->op_session != DEMUX_NONE && is_own_client(p, walk, op);
 	p->last_wait = (struct turn_wait){};
 	if (p->cells)
@@ -599,13 +610,6 @@ static void operation(void *context, const struct walk *walk, const struct flow_
 	}
 }
 
-/* At most what it lasted. */
-static void delay_session(struct profiler *p, uint32_t index, uint64_t ticks, double share)
-{
-	if (index != DEMUX_NONE)
-		p->delays->of.items[index] += (uint64_t)((double)flow_span_ns(p->s->trace, ticks) * min_of(share, 1.0));
-}
-
 /* Scheduling delay made the operation longer, not the client or another process. */
 static void shorten_wait(struct profiler *p, uint64_t delay_ns)
 {
@@ -624,76 +628,138 @@ static void shorten_wait(struct profiler *p, uint64_t delay_ns)
 	p->last_wait = (struct turn_wait){};
 }
 
-/* That share of the own time since the last look was delay: at each place, also in calls that have not returned. */
-static void delay_places(struct profiler *p, const struct walk *walk, uint64_t now, double share)
+/* Shares of the own time since the last look. */
+struct look_shares {
+	double delay, cpu;
+};
+
+static void share_time(uint64_t own, const struct look_shares *share, uint64_t *delay_ticks, uint64_t *cpu_ticks)
 {
+	*delay_ticks += (uint64_t)((double)own * share->delay);
+	*cpu_ticks += (uint64_t)((double)own * share->cpu);
+}
+
+/* The part of these ticks that each session of the window, also that of the open segment, was delayed or computed. */
+static void share_among_sessions(struct profiler *p, uint64_t open, const struct look_shares *share)
+{
+	uint64_t delay_ns = 0, cpu_ns = 0;
+
+	vec_each(&p->touched, t)
+		if (t->index != DEMUX_NONE)
+			share_time(flow_span_ns(p->s->trace, t->ticks), share, &p->delays->of.items[t->index],
+				   &p->delays->cpu.items[t->index]);
+	share_time(flow_span_ns(p->s->trace, open), share, &delay_ns, &cpu_ns);
+	if (!p->is_known) {
+		p->held_delay_ns += delay_ns;
+		p->held_cpu_ns += cpu_ns;
+	} else if (p->index != DEMUX_NONE) {
+		p->delays->of.items[p->index] += delay_ns;
+		p->delays->cpu.items[p->index] += cpu_ns;
+	}
+}
+
+/* Self time of an open call since the last look. */
+static uint64_t open_own(const struct profiler *p, const struct walk *walk, size_t i, uint64_t now)
+{
+	const struct timed_frame *frame = &p->frames.items[i];
+	uint64_t end = i + 1 < p->frames.count ? walk->frames.items[i + 1].ticks : now;
+	uint64_t took = end - min_of(end, walk->frames.items[i].ticks);
+	uint64_t own = took - min_of(took, frame->child_ticks);
+
+	return own - min_of(own, frame->seen_ticks);
+}
+
+/* A correction may have made it negative. */
+static uint64_t held_own(const struct held_call *call)
+{
+	uint64_t own = call->self_ticks - min_of(call->self_ticks, call->seen_ticks);
+
+	return (int64_t)own > 0 ? own : 0;
+}
+
+static uint64_t cell_own(const struct profile_cell *cell)
+{
+	return (int64_t)cell->window_ticks > 0 ? cell->window_ticks : 0;
+}
+
+/* Own time since the last look, at all places. It may be more than that of the sessions: a poll may be the client's. */
+static uint64_t window_own(const struct profiler *p, const struct walk *walk, size_t root, uint64_t now)
+{
+	uint64_t own = 0;
+
+	vec_each(&p->window, at)
+		own += cell_own(&p->cells->list.items[*at]);
+	vec_each(&p->held, call)
+		own += held_own(call);
+	for (size_t i = root; i < p->frames.count; i++)
+		own += open_own(p, walk, i, now);
+	return own;
+}
+
+/* At each place, also in calls that have not returned. */
+static void look_at_places(struct profiler *p, const struct walk *walk, uint64_t now, const struct flow_look *look,
+			   double delay_share)
+{
+	size_t root = walk->root == SIZE_MAX ? p->frames.count : walk->root;
+	double own_ns = (double)flow_span_ns(p->s->trace, window_own(p, walk, root, now));
+	struct look_shares share = {delay_share, min_of((double)look->cpu_ns / max_of(own_ns, 1.0), 1.0)};
+
 	vec_each(&p->window, at) {
 		struct profile_cell *cell = &p->cells->list.items[*at];
 
-		/* A correction may have made it negative. */
-		if ((int64_t)cell->window_ticks > 0)
-			cell->delay_ticks += (uint64_t)((double)cell->window_ticks * share);
+		share_time(cell_own(cell), &share, &cell->delay_ticks, &cell->ticks[PROFILE_CPU]);
 		cell->window_ticks = 0;
 	}
 	p->window.count = 0;
 	vec_each(&p->held, call) {
-		uint64_t own = call->self_ticks - min_of(call->self_ticks, call->seen_ticks);
+		uint64_t own = held_own(call);
 
-		if ((int64_t)own <= 0)
-			continue;
-		call->delay_ticks += (uint64_t)((double)own * share);
+		share_time(own, &share, &call->delay_ticks, &call->cpu_ticks);
 		call->seen_ticks += own;
 	}
-	for (size_t i = walk->root == SIZE_MAX ? p->frames.count : walk->root; i < p->frames.count; i++) {
-		struct timed_frame *frame = &p->frames.items[i];
-		uint64_t end = i + 1 < p->frames.count ? walk->frames.items[i + 1].ticks : now;
-		uint64_t took = end - min_of(end, walk->frames.items[i].ticks);
-		uint64_t own = took - min_of(took, frame->child_ticks);
+	for (size_t i = root; i < p->frames.count; i++) {
+		uint64_t own = open_own(p, walk, i, now);
 
-		if (own <= frame->seen_ticks)
-			continue;
-		frame->delay_ticks += (uint64_t)((double)(own - frame->seen_ticks) * share);
-		frame->seen_ticks = own;
+		share_time(own, &share, &p->frames.items[i].delay_ticks, &p->frames.items[i].cpu_ticks);
+		p->frames.items[i].seen_ticks += own;
 	}
 }
 
 /*
- * The thread waited for a CPU: the sessions that it worked for since the last time lost it, in proportion to the time
- * that they took, which includes it.
+ * A look at the thread. It waited for a CPU: the sessions that it worked for since the last time lost it, in proportion
+ * to the time that they took, which includes it. They share its CPU time likewise.
  */
 static void delay(void *context, const struct walk *walk, const struct flow_event *event)
 {
 	struct profiler *p = context;
 	bool is_inside = walk->root != SIZE_MAX;
+	struct flow_look look = flow_event_look(event);
+	bool look_is_idle = event->arg == FLOW_DELAY_OPERATION && (p->is_client_op || !is_inside);
+	struct look_shares shares;
 	uint64_t open, all;
-	double share;
+	double ns;
 
 	if (!p->delays)
 		return;
 	p->delays->is_known = true;
+	p->delays->has_cpu |= look.has_cpu;
 	/* The first of a thread is that of its beginning. */
-	for (uint32_t i = 0; p->delay_ticks && i < min_of(flow_event_runs(event), RUNS_MAX); i++)
-		spill_push(&p->delays->all, (double)event->value / flow_event_runs(event));
+	for (uint32_t i = 0; p->delay_ticks && look.delay_ns && i < min_of(look.runs, RUNS_MAX); i++)
+		spill_push(&p->delays->all, (double)look.delay_ns / look.runs);
 	open = is_inside ? segment_ticks(p, walk, event->ticks) : 0;
 	all = open;
 	vec_each(&p->touched, t)
 		all += t->ticks;
-	share = (double)event->value / max_of((double)flow_span_ns(p->s->trace, all), 1.0);
+	ns = max_of((double)flow_span_ns(p->s->trace, all), 1.0);
+	shares = (struct look_shares){min_of((double)look.delay_ns / ns, 1.0), min_of((double)look.cpu_ns / ns, 1.0)};
 	/* While it waited for its client, or for the next one, no session lost anything. */
-	if (event->arg != FLOW_DELAY_OPERATION || (!p->is_client_op && is_inside)) {
-		if (p->cells)
-			delay_places(p, walk, event->ticks, min_of(share, 1.0));
-		vec_each(&p->touched, t)
-			delay_session(p, t->index, t->ticks, share);
-		if (open && p->is_known)
-			delay_session(p, p->index, open, share);
-		else if (open)
-			p->held_delay_ns += (uint64_t)((double)flow_span_ns(p->s->trace, open) * min_of(share, 1.0));
-	} else {
-		if (p->cells)
-			delay_places(p, walk, event->ticks, 0);
-		shorten_wait(p, event->value);
+	if (look_is_idle) {
+		shares.delay = 0;
+		shorten_wait(p, look.delay_ns);
 	}
+	if (p->cells)
+		look_at_places(p, walk, event->ticks, &look, shares.delay);
+	share_among_sessions(p, open, &shares);
 	p->touched.count = 0;
 	p->delay_ticks = event->ticks;
 	p->delay_client_ticks = p->client_ticks;
@@ -849,6 +915,7 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 	if (examines) {
 		spill_fill(&profile->spent, sessions->list.count + 1);
 		spill_fill(&profile->delays.of, sessions->list.count + 1);
+		spill_fill(&profile->delays.cpu, sessions->list.count + 1);
 		p.delays = &profile->delays;
 	}
 	walk_all(&p);

@@ -32,6 +32,7 @@ struct profile_place {
 	uint32_t depth;
 	uint32_t first_child, last_child, next; /* in order of first occurrence */
 	bool is_dispatcher;
+	bool polls, moves_bytes; /* its operations: waits, reads and writes */
 	struct profile_figures group[PROFILE_GROUPS];
 };
 
@@ -39,7 +40,9 @@ struct profile_place {
 struct profile_delays {
 	SPILL(uint64_t) of; /* by session index: nanoseconds */
 	SPILL(double) all;  /* per time that a thread was given a CPU, nanoseconds, also those of no session */
+	SPILL(uint64_t) cpu; /* by session index: CPU time, nanoseconds */
 	bool is_known;      /* the trace has them */
+	bool has_cpu;       /* and CPU times */
 };
 
 struct profile {

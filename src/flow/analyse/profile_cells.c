@@ -144,6 +144,7 @@ void profile_cells_begin(struct profile_cells *cells, const struct profile_view 
 	give_slots(cells, view);
 	cells->reads = xzalloc((cells->slots + 1) * sizeof(*cells->reads));
 	spill_fill(&cells->delays.of, view->sessions->list.count + 1);
+	spill_fill(&cells->delays.cpu, view->sessions->list.count + 1);
 	spill_fill(&cells->own_ticks, view->sessions->list.count);
 }
 

@@ -177,6 +177,7 @@ void profile_init(struct profile *profile)
 void profile_delays_done(struct profile_delays *delays)
 {
 	spill_done(&delays->of);
+	spill_done(&delays->cpu);
 	spill_done(&delays->all);
 }
 

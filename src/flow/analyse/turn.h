@@ -14,7 +14,8 @@
 
 #include "flow/analyse/demux.h"
 
-enum profile_time { PROFILE_OWN, PROFILE_DRIP, PROFILE_STALL, PROFILE_TIMES };
+/* PROFILE_CPU: part of the own time, on a CPU; known from looks at the thread. */
+enum profile_time { PROFILE_OWN, PROFILE_DRIP, PROFILE_STALL, PROFILE_CPU, PROFILE_TIMES };
 
 enum turn_op {
 	TURN_NONE,

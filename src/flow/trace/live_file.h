@@ -103,7 +103,8 @@ struct flow_slot {
 	uint64_t gathered;
 	uint64_t delay_at;  /* time of the last look at the run-queue delay; 0: none yet */
 	uint64_t delay_ns;  /* known then */
-	uint64_t runs;      /* the same: times that the thread was given a CPU */
+	uint64_t runs;      /* the same: times that the thread was given a CPU, */
+	uint64_t cpu_ns;    /* and the time that it had one */
 	uint64_t own_ticks; /* time that the recorder itself took since then, to write chunks */
 };
 

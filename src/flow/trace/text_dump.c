@@ -76,6 +76,16 @@ static void add_args(struct buf *out, const struct flow_event *event)
 		buf_add_format(out, " %" PRIu64, value);
 }
 
+static void add_look(struct buf *out, const struct flow_event *event)
+{
+	struct flow_look look = flow_event_look(event);
+
+	buf_add_format(out, "delay%s %" PRIu64 " %u", event->arg == FLOW_DELAY_OPERATION ? "-op" : "", look.delay_ns,
+		       look.runs);
+	if (look.has_cpu)
+		buf_add_format(out, " %" PRIu64, look.cpu_ns);
+}
+
 static void add_event(struct buf *out, const struct flow_trace *trace, const struct flow_event *event)
 {
 	static const char *const values[] = {"value", "push", "pop"};
@@ -120,8 +130,7 @@ static void add_event(struct buf *out, const struct flow_trace *trace, const str
 		add_args(out, event);
 		break;
 	case FLOW_DELAY:
-		buf_add_format(out, "delay%s %" PRIu64 " %u", event->arg == FLOW_DELAY_OPERATION ? "-op" : "",
-			       event->value, flow_event_runs(event));
+		add_look(out, event);
 		break;
 	default:
 		buf_add_text(out, "unknown");

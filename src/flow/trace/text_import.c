@@ -315,13 +315,18 @@ static int read_counted(struct reader *r, uint32_t thread, uint64_t time, const 
 			return 0;
 		}
 	if (strcmp(what, "delay") == 0 || strcmp(what, "delay-op") == 0) {
+		struct flow_look look = {.delay_ns = number};
 		uint64_t runs = 1;
 
 		if (*rest)
 			e = next_number(r, &rest, UINT32_MAX, &runs);
+		look.runs = (uint32_t)runs;
+		look.has_cpu = e == 0 && *rest;
+		if (look.has_cpu)
+			e = next_number(r, &rest, UINT64_MAX, &look.cpu_ns);
 		if (e == 0)
 			trace_writer_delay(r->writer, thread, time, what[5] ? FLOW_DELAY_OPERATION : FLOW_DELAY_RUNNING,
-					   number, (uint32_t)runs);
+					   &look);
 		return e;
 	}
 	if (strcmp(what, "lost") == 0)

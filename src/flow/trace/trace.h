@@ -38,7 +38,7 @@ enum flow_kind {
 	FLOW_OPERATION, /* flow_event_operation */
 	FLOW_VALUE,     /* arg: enum flow_value; value */
 	FLOW_ARGS,      /* of the preceding call: flow_event_argument */
-	FLOW_DELAY,     /* arg: enum flow_delay; value: nanoseconds on the run queue; flow_event_runs */
+	FLOW_DELAY,     /* arg: enum flow_delay; value: nanoseconds on the run queue; flow_event_look */
 	FLOW_UNKNOWN,   /* kind unknown to this reader */
 };
 
@@ -168,10 +168,17 @@ static inline void flow_trace_closep(struct flow_trace **trace)
 /* A property written by the recorder ("host", "command", "kernel", ...), or NULL. */
 const char *flow_trace_property(const struct flow_trace *trace, const char *key);
 
-/* FLOW_DELAY: how often the thread was given a CPU meanwhile, at least 1. */
-static inline uint32_t flow_event_runs(const struct flow_event *event)
+/* Of a FLOW_DELAY. */
+static inline struct flow_look flow_event_look(const struct flow_event *event)
 {
-	return event->word_count >= 3 && event->words[2] ? event->words[2] : 1;
+	bool has_cpu = event->word_count >= 5;
+
+	return (struct flow_look){
+		.delay_ns = event->value,
+		.cpu_ns = has_cpu ? flow_u64(event->words + 3) : 0,
+		.runs = event->word_count >= 3 && event->words[2] ? event->words[2] : 1,
+		.has_cpu = has_cpu,
+	};
 }
 
 static inline uint64_t flow_span_ns(const struct flow_trace *trace, uint64_t ticks)

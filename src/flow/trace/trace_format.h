@@ -18,6 +18,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -93,10 +94,19 @@ enum flow_other {
 	FLOW_O_OPERATION = 9, /* argument: enum flow_op; struct flow_op_words, then words of the operation */
 	FLOW_O_VALUE = 10,    /* argument: enum flow_value; value (2): passed between threads */
 	FLOW_O_ARGS = 11,     /* arguments of the preceding call: 2 words each */
-	FLOW_O_DELAY = 12,    /* argument: enum flow_delay; nanoseconds on the run queue (2), runs, since the last */
+	/* Since the last: argument: enum flow_delay; nanoseconds on the run queue (2), runs (1), nanoseconds on a CPU (2) */
+	FLOW_O_DELAY = 12,
 };
 
 enum flow_delay { FLOW_DELAY_RUNNING = 0, FLOW_DELAY_OPERATION = 1 /* in the preceding operation */ };
+
+/* What a thread did with its time since the last such record; the rest of it, it was blocked. */
+struct flow_look {
+	uint64_t delay_ns; /* on the run queue */
+	uint64_t cpu_ns;   /* on a CPU, if known */
+	uint32_t runs;     /* times that it was given one */
+	bool has_cpu;
+};
 
 enum flow_process { FLOW_PROCESS_EXEC = 1, FLOW_PROCESS_FORK = 2, FLOW_PROCESS_EXIT = 3 };
 enum flow_value { FLOW_VALUE_SEEN = 0, FLOW_VALUE_PUSH = 1, FLOW_VALUE_POP = 2 };

@@ -362,15 +362,17 @@ void trace_writer_end(struct trace_writer *writer, uint32_t thread, uint64_t tic
 	(void)add_other(writer, thread, ticks, flow_word_other(FLOW_O_END, 0, 0));
 }
 
-void trace_writer_delay(struct trace_writer *writer, uint32_t thread, uint64_t ticks, enum flow_delay kind, uint64_t ns,
-			uint32_t runs)
+void trace_writer_delay(struct trace_writer *writer, uint32_t thread, uint64_t ticks, enum flow_delay kind,
+			const struct flow_look *look)
 {
 	uint32_t *words;
 
 	begin_clock(writer, thread, ticks);
-	words = add_other(writer, thread, ticks, flow_word_other(FLOW_O_DELAY, 3, kind));
-	flow_put_u64(words, ns);
-	words[2] = runs;
+	words = add_other(writer, thread, ticks, flow_word_other(FLOW_O_DELAY, look->has_cpu ? 5 : 3, kind));
+	flow_put_u64(words, look->delay_ns);
+	words[2] = look->runs;
+	if (look->has_cpu)
+		flow_put_u64(words + 3, look->cpu_ns);
 }
 
 void trace_writer_value(struct trace_writer *writer, uint32_t thread, uint64_t ticks, enum flow_value kind,

@@ -49,8 +49,8 @@ static inline void trace_writer_lost(struct trace_writer *writer, uint32_t threa
 	trace_writer_lost_why(writer, thread, ticks, count, FLOW_LOST_OTHER);
 }
 void trace_writer_end(struct trace_writer *writer, uint32_t thread, uint64_t ticks);
-void trace_writer_delay(struct trace_writer *writer, uint32_t thread, uint64_t ticks, enum flow_delay kind, uint64_t ns,
-			uint32_t runs);
+void trace_writer_delay(struct trace_writer *writer, uint32_t thread, uint64_t ticks, enum flow_delay kind,
+			const struct flow_look *look);
 void trace_writer_value(struct trace_writer *writer, uint32_t thread, uint64_t ticks, enum flow_value kind,
 			uint64_t value);
 /* Open functions, outermost first. */
