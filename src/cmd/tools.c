@@ -23,6 +23,7 @@ struct tool_row {
 	const char *layer;
 	const char *tool;
 	const char *event;
+	const char *value;
 	const char *summary;
 	bool available;
 	const char *reason;
@@ -32,6 +33,8 @@ static const struct field row_fields[] = {
 	FIELD(struct tool_row, layer, TEXT, "layer of the network stack"),
 	FIELD(struct tool_row, tool, TEXT, "name: nest NAME runs it"),
 	FIELD(struct tool_row, event, TEXT, "events it uses", .hidden = true),
+	FIELD(struct tool_row, value, TEXT, "field that it adds up: unit of its hist, sum, min, max and avg",
+	      .hidden = true),
 	FIELD(struct tool_row, available, BOOL, "whether it works here"),
 	FIELD(struct tool_row, summary, TEXT, "what the tool shows"),
 	FIELD(struct tool_row, reason, TEXT, "why it does not work here", .hidden = true),
@@ -41,7 +44,8 @@ RECORD_TYPE(tool_row_type, "tool_row", struct tool_row, row_fields, "a tool");
 static void show_tool(struct output *output, const struct tool *tool, const struct availability *available)
 {
 	_cleanup_buf_ struct buf events = BUF_INIT(256);
-	struct tool_row row = {.layer = tool->layer, .tool = tool->name, .summary = tool->summary};
+	struct tool_row row = {
+		.layer = tool->layer, .tool = tool->name, .value = tool->value, .summary = tool->summary};
 	struct record record = RECORD_OF(&row);
 
 	for (unsigned i = 0; i < TOOL_EVENTS_MAX && tool->events[i]; i++)

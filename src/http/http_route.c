@@ -2,6 +2,7 @@
 #include "http/http_route.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -91,9 +92,23 @@ static int check_value(const struct http_param *param, const char *text, struct 
 }
 
 static const char *const kind_words[] = {
-	[HTTP_TEXT] = "text",       [HTTP_NUMBER] = "a whole number in its range", [HTTP_NS] = "a time",
-	[HTTP_SPAN] = "a duration", [HTTP_NAMES] = "names separated by commas",    [HTTP_EXPR] = "an expression",
+	[HTTP_TEXT] = "text",       [HTTP_NUMBER] = "a whole number",           [HTTP_NS] = "a time",
+	[HTTP_SPAN] = "a duration", [HTTP_NAMES] = "names separated by commas", [HTTP_EXPR] = "an expression",
 };
+
+static unsigned refuse_value(const struct http_param *param, const char *value, struct why *why)
+{
+	_cleanup_buf_ struct buf shown = BUF_INIT(256);
+
+	text_add_terminal(&shown, value, strnlen(value, 40));
+	if (param->kind == HTTP_NUMBER && param->max)
+		(void)why_set(why, -EINVAL, "parameter %s: '%s' is not a whole number from %" PRIu64 " to %" PRIu64,
+			      param->name, buf_text(&shown), param->min, param->max);
+	else
+		(void)why_set(why, -EINVAL, "parameter %s: '%s' is not %s", param->name, buf_text(&shown),
+			      kind_words[param->kind]);
+	return 400;
+}
 
 static unsigned check_args(const struct http_query *query, struct http_match *match, struct why *why)
 {
@@ -110,12 +125,8 @@ static unsigned check_args(const struct http_query *query, struct http_match *ma
 			(void)why_set(why, -EINVAL, "unknown parameter '%s'", buf_text(&shown));
 			return 400;
 		}
-		if (check_value(param, query->args[i].value, &match->values[index]) < 0) {
-			text_add_terminal(&shown, query->args[i].value, strnlen(query->args[i].value, 40));
-			(void)why_set(why, -EINVAL, "parameter %s: '%s' is not %s", param->name, buf_text(&shown),
-				      kind_words[param->kind]);
-			return 400;
-		}
+		if (check_value(param, query->args[i].value, &match->values[index]) < 0)
+			return refuse_value(param, query->args[i].value, why);
 	}
 	for (unsigned i = 0; params && params[i].name; i++)
 		if (params[i].required && !match->values[i].text) {

@@ -64,6 +64,7 @@ static RECORD_TYPE(about_unseen_type, "serve.unseen", struct unseen, about_unsee
 struct about {
 	const char *version;
 	const char *host;
+	const char *netns;
 	bool live;
 	bool saves;
 	uint64_t start_ns;
@@ -76,6 +77,7 @@ struct about {
 static const struct field about_fields[] = {
 	FIELD(struct about, version, TEXT, "version of nest"),
 	FIELD(struct about, host, TEXT, "host that is shown; of function traces alone: unknown"),
+	FIELD(struct about, netns, TEXT, "network namespace of the live host, as -N names it; unknown: its own"),
 	FIELD(struct about, live, BOOL, "whether the live host is shown"),
 	FIELD(struct about, saves, BOOL, "whether tools can be saved as recordings (--save-in)"),
 	FIELD(struct about, start_ns, TIME, "start of the server"),
@@ -140,6 +142,7 @@ static void answer_about(struct http_request *request)
 	_cleanup_(about_parts_done) struct about_parts parts = {};
 	struct about about = {.version = NEST_VERSION,
 			      .host = scene ? scene->host : NULL,
+			      .netns = serve->is_live ? serve->options->live.netns : NULL,
 			      .live = serve->is_live,
 			      .saves = serve->is_live && serve->options->save_in,
 			      .start_ns = serve->start_ns,
@@ -356,17 +359,29 @@ static bool choose_span(struct http_request *request, const struct scene *scene,
 	return true;
 }
 
+static void add_series(const struct figure_history *figures, unsigned index, const struct measure_span *span,
+		       series_list *list)
+{
+	struct measure_series series = series_of(figures->figures[index]);
+	double *values = xrealloc_array(NULL, span->count + 1, sizeof(*values));
+
+	figure_history_read(figures, index, span->from_ns, span->step_ns, values, span->count);
+	series.values = (struct list){values, (uint32_t)span->count};
+	vec_push(list, series);
+}
+
 /* The measures that are named, with their values; false: refused. */
 static bool read_series(struct http_request *request, const struct figure_history *figures,
 			const struct measure_span *span, series_list *list)
 {
 	_cleanup_free_ char *names = xstrdup(http_request_text(request, "names"));
+	bool all = strcmp(names, "all") == 0;
 	char *rest = names, *name;
 
-	while ((name = strsep(&rest, ","))) {
+	for (unsigned i = 0; all && i < figures->count; i++)
+		add_series(figures, i, span, list);
+	while (!all && (name = strsep(&rest, ","))) {
 		int index = figure_history_find(figures, name);
-		struct measure_series series;
-		double *values;
 
 		if (index < 0 || list->count >= SERIES_MAX) {
 			http_refuse(request, 400,
@@ -375,11 +390,7 @@ static bool read_series(struct http_request *request, const struct figure_histor
 				    name);
 			return false;
 		}
-		values = xrealloc_array(NULL, span->count + 1, sizeof(*values));
-		figure_history_read(figures, (unsigned)index, span->from_ns, span->step_ns, values, span->count);
-		series = series_of(figures->figures[index]);
-		series.values = (struct list){values, (uint32_t)span->count};
-		vec_push(list, series);
+		add_series(figures, (unsigned)index, span, list);
 	}
 	return true;
 }
@@ -412,7 +423,7 @@ static void answer_measures(struct http_request *request)
 }
 
 static const struct http_param measure_params[] = {
-	{"names", HTTP_NAMES, "the measures; without it: a list of all"},
+	{"names", HTTP_NAMES, "the measures, or all; without it: a list of them"},
 	{"from", HTTP_NS, "from this time on (default: the last 10 minutes, or all of a recording)"},
 	{"to", HTTP_NS, "up to this time"},
 	{"step", HTTP_SPAN, "interval between two values; at most 2,000 are sent"},

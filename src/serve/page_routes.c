@@ -84,7 +84,7 @@ static void answer_index(struct http_request *request)
 	}
 	buf_add_text(&body, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>nest</title>"
 			    "<h1>nest serve</h1><p>This build of nest has no page: node and npm were missing. "
-			    "<code>scripts/setup build</code> installs them, <code>make</code> builds the page. "
+			    "<code>scripts/setup page</code> installs them, <code>make</code> builds the page. "
 			    "The API works: <a href=\"/api/v1/openapi.json\">/api/v1/openapi.json</a>.</p>\n");
 	http_answer(request, 200, "text/html; charset=utf-8", &body);
 }

@@ -218,12 +218,27 @@ static void stream_tool(struct http_request *request, const char *what, const ch
 		http_answer_stream(request, &run->stream, HTTP_RING_MAX);
 }
 
+/* Live: as they are made. Of a recording: from its beginning to its end. */
+static void stream_diagnosis(struct http_request *request, const char *where)
+{
+	struct http_stream *found;
+
+	if (serve_of(request)->is_live) {
+		found = serve_diagnosis_stream(request, where);
+		if (found)
+			http_answer_stream(request, found, 1);
+	} else if (where && *where) {
+		http_refuse(request, 400, "where: diagnoses of a recording are not filtered");
+	} else {
+		stream_tool(request, "diagnose", NULL);
+	}
+}
+
 static void stream(struct http_request *request)
 {
 	const char *what = http_request_text(request, "what"), *where = http_request_text(request, "where");
 	struct serve *serve = serve_of(request);
 	struct tool_run *run;
-	struct http_stream *found;
 
 	if (strncmp(what, "run:", 4) == 0) {
 		run = tool_run_find(serve, what + 4);
@@ -232,9 +247,9 @@ static void stream(struct http_request *request)
 		else
 			http_refuse(request, 404, "no such run");
 	} else if (strcmp(what, "diagnosis") == 0) {
-		found = serve_diagnosis_stream(request, where);
-		if (found)
-			http_answer_stream(request, found, 1);
+		stream_diagnosis(request, where);
+	} else if (strcmp(what, "measures") == 0 && !serve->is_live) {
+		http_refuse(request, 400, "what: measures of a recording are at /api/v1/measures");
 	} else if (strcmp(what, "measures") == 0) {
 		http_answer_stream(request, &serve->measures, 1);
 	} else {

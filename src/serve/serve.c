@@ -170,7 +170,7 @@ static void publish_measures(struct serve *serve)
 
 	buf_add_format(&json, "{\"time_ns\":%" PRIu64 ",\"values\":{", figures->times_ns.items[last]);
 	for (unsigned i = 0; i < figures->count; i++) {
-		double value = figures->values.items[last * figures->count + i];
+		double value = figures->values.items[last * FIGURES_MAX + i];
 
 		buf_add_format(&json, "%s\"%s\":", i ? "," : "", figures->figures[i]->name);
 		if (isfinite(value))

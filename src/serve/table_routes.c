@@ -71,13 +71,40 @@ static struct serve_table *find_table(struct serve *serve, const char *name)
 	return table;
 }
 
+static bool has_type(const struct record_type *const *types, const struct record_type *type)
+{
+	for (; types && *types; types++)
+		if (*types == type)
+			return true;
+	return false;
+}
+
+/* Some tables count from the first sample on: those that the diagnosis takes know more than a new one. */
+static bool counts_already(const struct serve *serve, const struct look *look)
+{
+	const struct run_snapshots *samples = &serve->diagnosis.snapshots;
+	const struct record_type *type = look->shape->types[0];
+
+	if (look->show || !samples->taken || !has_type(samples->request.types, type))
+		return false;
+	registry_each(snapshot_source, source)
+		if ((*source)->on_demand && has_type((*source)->types, type))
+			return true;
+	return false;
+}
+
 static int sample_live(struct serve *serve, const char *name, const struct look *look,
 		       const struct snapshot **ret_snapshot, struct why *why)
 {
-	struct serve_table *table = find_table(serve, name);
 	uint64_t now_ns = clock_monotonic_ns();
+	struct serve_table *table;
 	int r = 0;
 
+	if (counts_already(serve, look)) {
+		*ret_snapshot = serve->diagnosis.snapshots.snapshot;
+		return 0;
+	}
+	table = find_table(serve, name);
 	table->asked_ns = now_ns;
 	if (!table->taken_ns || now_ns - table->taken_ns > FRESH_NS) {
 		r = sampler_ask(serve->sampler,
@@ -260,7 +287,7 @@ static bool unknown_field(const struct rows_wanted *wanted, const char *param, c
 static bool choose_columns(struct rows_wanted *wanted, const struct shape *shape)
 {
 	const char *show = http_request_text(wanted->request, "show");
-	_cleanup_free_ char *names = show ? xstrdup(show) : NULL;
+	_cleanup_free_ char *names = show && *show ? xstrdup(show) : NULL;
 	char *rest = names, *name;
 	struct field_ref ref = {};
 
@@ -278,7 +305,7 @@ static bool choose_order(struct rows_wanted *wanted, const struct shape *shape)
 {
 	const char *sort = http_request_text(wanted->request, "sort");
 
-	if (!sort)
+	if (!sort || !*sort)
 		return true;
 	wanted->sorted = true;
 	wanted->descending = *sort == '-';

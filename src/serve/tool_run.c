@@ -72,9 +72,10 @@ static void on_end(void *context, int status)
 static const struct runnable_command {
 	const char *name;
 	const char *output;
-	const char *event; /* that it needs */
+	const char *event; /* that it needs; NULL: a recording */
 } runnable_commands[] = {
 	{"path", "--data=-", "path.rx"},
+	{"diagnose", "--json", NULL},
 };
 
 static const struct runnable_command *find_command(const char *what)
@@ -91,7 +92,7 @@ static int check_what(const struct tool_run_request *request, struct why *why)
 	const struct tool *tool = tool_find(request->what);
 	const char *reason = NULL;
 
-	if (!command && !tool && !event_find(request->what))
+	if ((!command && !tool && !event_find(request->what)) || (command && !command->event && !request->recording))
 		return why_set(why, -ENOENT, "there is no such tool or event (/api/v1/tools, /api/v1/events)");
 	if (tool && !request->recording)
 		reason = tool_unavailable(tool);
@@ -140,6 +141,14 @@ static bool has_netns(const struct tool_run_request *request)
 	return request->netns && command_takes_netns(known ? request->what : "trace");
 }
 
+/* What is added up is sent every second, unless the tool has an interval of its own. */
+static bool adds_up(const struct tool_run_request *request)
+{
+	const struct tool *tool = tool_find(request->what);
+
+	return request->hist || request->by || (tool && tool->aggregate != AGGREGATE_NONE && !tool->interval_ns);
+}
+
 static void make_words(const struct tool_run_request *request, struct nest_words *words)
 {
 	const struct runnable_command *command = find_command(request->what);
@@ -154,8 +163,7 @@ static void make_words(const struct tool_run_request *request, struct nest_words
 	nest_words_option(words, "file", request->recording);
 	if (!request->recording && has_netns(request))
 		nest_words_option(words, "netns", request->netns);
-	/* What is added up is sent every second. */
-	if (!request->recording && !command && (request->hist || request->by))
+	if (!request->recording && !command && adds_up(request))
 		nest_words_add(words, "1");
 }
 

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "probe/drop_tally.h"
 #include "show/figure.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/qdisc.h"
@@ -88,6 +89,14 @@ static uint64_t drop_total(const struct snapshot *snapshot)
 	snapshot_each(snapshot, qdisc_type, const struct qdisc_record, qdisc)
 		sum += qdisc->drops == UINT32_MAX ? 0 : qdisc->drops;
 	return sum;
+}
+
+static void add_drop_reasons(const struct figure *figure, const struct snapshot *snapshot,
+			     struct figure_history *history)
+{
+	snapshot_each(snapshot, drop_type, const struct drop_record, drop)
+		figure_history_part(history, figure, drop->reason && drop->reason[0] ? drop->reason : "NOT_SPECIFIED",
+				    drop->packets);
 }
 
 /* --- states --- */
@@ -176,6 +185,7 @@ static double queue_bytes(const struct snapshot *snapshot)
 static const struct record_type *const link_types[] = {&link_type, NULL};
 static const struct record_type *const counter_types[] = {&counter_type, NULL};
 static const struct record_type *const drop_types[] = {&counter_type, &link_type, &qdisc_type, NULL};
+static const struct record_type *const reason_types[] = {&drop_type, NULL};
 static const struct record_type *const socket_types[] = {&socket_type, &tcp_type, NULL};
 static const struct record_type *const cpu_types[] = {&cpu_type, NULL};
 static const struct record_type *const qdisc_types[] = {&qdisc_type, NULL};
@@ -198,6 +208,10 @@ const struct figure figure_drops = {"drops",
 				    drop_types,
 				    .total = drop_total};
 FIGURE(figure_drops);
+static const struct figure figure_drop = {
+	"drop",       "drops by reason",        "/s", "packets that the kernel dropped for this reason", 5,
+	reason_types, .parts = add_drop_reasons};
+FIGURE(figure_drop);
 static const struct figure figure_rtt_p50 = {
 	"rtt_p50",    "RTT, median",   "ns", "smoothed RTT that half of the connections stay below", 5,
 	socket_types, .value = rtt_p50};

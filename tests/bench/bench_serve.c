@@ -2,9 +2,9 @@
 /*
  * nest serve and its readers: N browsers (default 200), each with the streams of the diagnosis and of the measures: two
  * updates per second. CPU of all processes of the server beside the same server without readers, memory, records that
- * arrive.
+ * arrive. idle: each has one stream, of diagnoses that never come; all must still be connected at the end.
  *
- *	build/tests/bench/bench_serve [BROWSERS [SECONDS]]
+ *	build/tests/bench/bench_serve [BROWSERS [SECONDS [idle]]]
  */
 #include <sched.h>
 #include <sys/epoll.h>
@@ -168,8 +168,20 @@ static double share_of(int epoll_fd, unsigned seconds)
 	return (double)(family_cpu_ns() - cpu) / (double)(clock_monotonic_ns() - begin);
 }
 
+static void open_streams(int epoll_fd, unsigned browsers, bool idle)
+{
+	for (unsigned i = 0; i < (idle ? browsers : 2 * browsers); i++) {
+		const char *what = idle ? "diagnosis&where=lost%20%3E%201000000" : i % 2 ? "diagnosis" : "measures";
+		struct epoll_event event = {.events = EPOLLIN, .data.fd = open_stream(what)};
+
+		if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, event.data.fd, &event) < 0)
+			die("waiting");
+	}
+}
+
 int main(int argc, char **argv)
 {
+	bool is_idle = argc > 3 && strcmp(argv[3], "idle") == 0;
 	unsigned browsers = argument(argc, argv, 1, BROWSERS_MAX, 200), seconds = argument(argc, argv, 2, 600, 10);
 	struct rlimit files = {8192, 8192};
 	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -185,18 +197,13 @@ int main(int argc, char **argv)
 	start_server();
 	read_for(epoll_fd, 4 * NSEC_PER_SEC);
 	idle = share_of(epoll_fd, seconds);
-	for (unsigned i = 0; i < 2 * browsers; i++) {
-		struct epoll_event event = {.events = EPOLLIN,
-					    .data.fd = open_stream(i % 2 ? "diagnosis" : "measures")};
-
-		if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, event.data.fd, &event) < 0)
-			die("waiting");
-	}
+	open_streams(epoll_fd, browsers, is_idle);
 	read_for(epoll_fd, 4 * NSEC_PER_SEC);
 	records = bytes = lost = 0;
 	busy = share_of(epoll_fd, seconds);
 	kib = family_kib();
-	printf("nest serve, %u browsers with 2 streams each, %u s\n", browsers, seconds);
+	printf("nest serve, %u %s, %u s\n", browsers,
+	       is_idle ? "idle browsers, all still connected" : "browsers with 2 streams each", seconds);
 	printf("  %8.1f   records per second, %.0f kB/s, %llu lost\n", (double)records / seconds,
 	       (double)bytes / seconds / 1000, (unsigned long long)lost);
 	printf("  %8.1f %% of a core without readers (the diagnosis)\n", idle * 100);

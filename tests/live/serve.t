@@ -42,6 +42,7 @@ like "$(cat "$nest_out")" '^http://127\.0\.0\.1:[0-9]+/#token=[0-9a-f]{32}$' 'on
 
 get /api/v1/about
 is "$(from_json 'j["live"], j["recordings"]' <<<"$answer")" '(True, [])' 'about: live'
+is "$(from_json 'j["netns"]' <<<"$answer")" "$inside" 'in its network namespace'
 wait_for 30 sh -c "curl -sf -H 'Authorization: Bearer $token' '${url}api/v1/diagnosis' >'$room/diagnosis'"
 is "$(from_json 'j["schema"], type(j["healthy"]).__name__' <"$room/diagnosis")" "('nest.diagnosis/1', 'bool')" \
 	'the diagnosis'
@@ -50,6 +51,8 @@ is "$status" 200 'findings'
 get '/api/v1/measures?names=connections,loopback'
 is "$(from_json '[s["name"] for s in j["series"]], j["series"][0]["values"][-2] ' <<<"$answer")" \
 	"(['connections', 'loopback'], 10)" 'measures: both ends of five connections'
+get '/api/v1/measures?names=all'
+is "$(from_json '{s["name"] for s in j["series"]} >= {"rx", "tx", "cpu", "drops"}' <<<"$answer")" True 'all measures'
 get /api/v1/measures
 is "$(from_json '{"rx", "tx", "retransmits", "drops", "rtt_p50", "rtt_p90", "rtt_p99", "connections",
 	"new_connections", "cpu", "queue_bytes"} <= {m["name"] for m in j["measures"]}' <<<"$answer")" True \
@@ -84,6 +87,13 @@ get "/api/v1/tables/link?show=dev,ifindex,mtu"
 is "$(from_json 'j["rows"]' <<<"$answer")" "$(figures "$room/link.json" r)" 'rows of a table of the snapshot'
 get '/api/v1/tables/sockets?where=state%20%3D%3D%20LISTEN&sort=-lport&show=lport&limit=2'
 is "$answer" '{"rows":[{"lport":7002},{"lport":7001}],"total":3}' 'where, sort, show and limit'
+get '/api/v1/tables/socket?where=state+%3D%3D+LISTEN&sort=-lport&show=lport&limit=2'
+is "$answer" '{"rows":[{"lport":7002},{"lport":7001}],"total":3}' 'a table by its own name, spaces as +'
+get '/api/v1/tables/%73ockets?where=&show=&sort=&limit=1'
+is "$status $(from_json 'len(j["rows"]), len(j["rows"][0]) > 10' <<<"$answer")" '200 (1, True)' \
+	'what is empty is not asked for'
+get '/api/v1/tables/sockets?limit=0'
+is "$(from_json 'j["rows"], j["total"] > 0' <<<"$answer")" '([], True)' 'no rows, only how many'
 get /api/v1/tables
 is "$(from_json '[t["name"] for t in j["tables"] if t["name"] in ("sockets", "links", "tcp")]' <<<"$answer")" \
 	"['links', 'sockets', 'tcp']" 'the list of tables'
@@ -109,6 +119,19 @@ is "$(from_json 'j["at"]' <<<"$answer")" 8 'with the place of the error'
 refused 400 'a field that the table does not have' '/api/v1/tables/sockets?show=nonsense'
 refused 400 'an order that it does not have' '/api/v1/tables/sockets?sort=-nonsense'
 refused 400 'a limit that is no number' '/api/v1/tables/sockets?limit=many'
+refused 400 'a limit that is too high' '/api/v1/tables/sockets?limit=100001'
+like "$answer" 'from 0 to 100000' 'with the highest one'
+refused 400 'a limit beyond any number' '/api/v1/tables/sockets?limit=99999999999999999999999'
+refused 400 'an escape that is none' '/api/v1/tables/sockets?where=%zz'
+refused 400 'a zero byte' '/api/v1/tables/sockets?where=%00'
+refused 400 'bytes that are not UTF-8' '/api/v1/tables/sockets?where=comm==%22%ff%22'
+refused 400 'a parameter twice' '/api/v1/tables/sockets?limit=1&limit=2'
+refused 405 'OPTIONS' /api/v1/about -X OPTIONS
+refused 404 'a path outside' /../../etc/passwd --path-as-is
+refused 404 'the same with escapes' /%2e%2e%2fetc%2fpasswd
+refused 431 'a header of 17 kB' /api/v1/about -H "X: $(head -c 17000 /dev/zero | tr '\0' a)"
+refused 431 'a request line of 17 kB' "/api/v1/about?$(head -c 17000 /dev/zero | tr '\0' a)"
+is "$(curl -s -I -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $token" "${url}api/v1/about")" 200 'HEAD'
 refused 400 'an unknown parameter' '/api/v1/tables/sockets?colour=red'
 refused 404 'an unknown table' /api/v1/tables/nonsense
 refused 404 'an unknown path' /api/v2/tables
@@ -165,6 +188,17 @@ get "/api/v1/runs/$id" -X DELETE -H "Origin: ${url%/}"
 is "$status" 204 'and it is stopped'
 get /api/v1/runs
 is "$answer" '{"rows":[],"total":0}' 'nothing runs'
+# A tool that adds up says so every second, not at its end.
+timeout 60 curl -sN -H "Authorization: Bearer $token" "${url}api/v1/stream?what=socksize" >"$room/sizes" &
+note_process $!
+talk() {
+	in_ns "$inside" python3 -c 'import socket; socket.create_connection(("127.0.0.1", 7001)).send(b"x")'
+	grep -q '"hist"' "$room/sizes"
+}
+ok 'figures of a tool arrive while it runs' wait_for 40 talk
+get /api/v1/tools
+is "$(from_json '[r["value"] for r in j["rows"] if r["tool"] in ("socksize", "tcplife")]' <<<"$answer")" \
+	"['bytes', None]" 'what a tool adds up'
 
 end_bg "$nest_pid"
 is "$end_status" 0 'Ctrl-C ends it'
@@ -231,6 +265,21 @@ get '/api/v1/tables/sockets'
 is "$(from_json 'j["rows"]' <<<"$answer")" "$(figures "$room/recorded.json" r)" 'rows as nest sockets -f'
 get '/api/v1/measures?names=rtt_p50,rx'
 is "$(from_json 'len([v for v in j["series"][1]["values"] if v]) > 2' <<<"$answer")" True 'figures over time'
+get '/api/v1/tables/socket?show=lport,state&limit=2&sort=lport'
+"$nest" sockets -f "$room/lossy.nest" --json --show lport,state >"$room/recorded.json"
+is "$(from_json 'j["rows"], j["total"]' <<<"$answer")" \
+	"$(figures "$room/recorded.json" 'sorted(r, key=lambda x: x["lport"])[:2], len(r)')" \
+	'the same by the name of the table'
+timeout 60 curl -sN -H "Authorization: Bearer $token" "${url}api/v1/stream?what=diagnosis" >"$room/past"
+sed -n 's/^data: {"schema"/{"schema"/p' "$room/past" >"$room/past.json"
+is "$(figures "$room/past.json" '[(d["start_ns"], d["findings"]) for d in r]')" \
+	"$(figures "$room/diagnose.json" '[(d["start_ns"], d["findings"]) for d in r]')" \
+	'its diagnoses as a stream'
+ok 'which ends' grep -q '^event: end' "$room/past"
+refused 400 'no live measures' '/api/v1/stream?what=measures'
+refused 404 'another path' /api/v1/nowhere
+refused 403 'a foreign Host' /api/v1/about -H 'Host: evil.example'
+refused_bare 401 'no token' /api/v1/about
 refused 400 'a time that is none' '/api/v1/diagnosis?at=never'
 refused 404 'a time before its beginning' '/api/v1/diagnosis?at=1000'
 end_bg "$nest_pid" TERM
@@ -242,6 +291,14 @@ is "$(cat "$nest_out")" "unix:$room/socket" 'a UNIX socket'
 is "$(stat -c %a "$room/socket")" 600 'for its owner alone'
 curl -s -m 10 --unix-socket "$room/socket" http://any/api/v1/about >"$room/about"
 is "$(from_json 'j["live"]' <"$room/about")" False 'without a token'
+over_unix() {
+	curl -s -m 10 -o /dev/null -w '%{http_code}' --unix-socket "$room/socket" "$@"
+}
+is "$(over_unix http://any/api/v1/diagnosis)" 200 'the diagnosis'
+is "$(over_unix 'http://any/api/v1/tables/sockets?limit=1')" 200 'a table'
+is "$(over_unix http://any/api/v1/nowhere)" 404 'an unknown path'
+is "$(over_unix 'http://any/api/v1/tables/sockets?limit=x')" 400 'a bad parameter'
+is "$(over_unix http://any/api/v1/about -H 'Origin: http://evil.example')" 403 'a foreign Origin'
 end_bg "$nest_pid"
 ok 'it is removed at the end' test ! -e "$room/socket"
 

@@ -201,7 +201,7 @@ await view.keyboard.press('Enter');
 ok(await shows('.failed', /unknown field .nonsense/), 'a wrong filter is explained');
 await go('#/flow');
 ok(await shows('.grid-row', /40018/), 'sessions');
-is(await view.locator('.flow tbody tr').count(), 3, 'and their classes');
+ok(await until(view, () => document.querySelectorAll('.flow tbody tr').length === 3), 'and their classes');
 await viewed('flow-sessions');
 await view.locator('.flow tbody button.value').nth(1).click();
 ok(await shows('[role=status]', /^5 sessions/), 'the sessions of a class');

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The functions behind the page, without a browser: figures, routes, sorting, distributions, the graph.
-import { mkdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build, finish, is, ok, root } from './harness.mjs';
 
@@ -55,11 +57,13 @@ is(format.andWhere('a == 1 or b == 2', 'c == 3'), '(a == 1 or b == 2) and c == 3
 format.setZone(9 * 3600);
 is(format.dateTime(0), '1970-01-01 09:00:00', 'times of a file are those of the host that wrote it');
 format.setZone(null);
+is(format.withUnit(0.5, '1'), '50 %', 'a share of a measure');
 is(format.shell("it's"), "'it'\\''s'", 'a shell word');
 
 const there = route.parseRoute('#/tables/sockets?where=rport%20%3D%3D%20443&rec=1');
 is(there.view + there.part + there.args.where, 'tablessocketsrport == 443', 'a link is read');
 is(route.formatRoute(there), '#/tables/sockets?where=rport%20%3D%3D%20443&rec=1', 'and written again');
+is(route.parseRoute('#/tables/%zz').part, '%zz', 'a broken link is no error');
 is(route.parseRoute('').view, '', 'no link leaves the view open');
 is(route.parseRoute(route.linkTo('time', '', {}, there)).args.rec, '1', 'the recording goes along');
 
@@ -82,12 +86,23 @@ is(JSON.stringify(samples.map((sample) => sample.buckets.map((bucket) => bucket.
 is(tools.guessField('time_ns').kind + tools.guessField('lat_ns').kind, 'timeduration', 'a name says its kind');
 
 is(comparison.changeText(2, 5), '× 2.50', 'a change');
+is(comparison.changeText(20, 0.1), '÷ 200', 'a fall is not rounded to nothing');
+const measures = (...names) => ({ from_ns: 0, step_ns: 1,
+  series: names.map((name) => ({ name, title: name, unit: '/s', values: [1, 3] })) });
+is(comparison.compareMeasures(measures('rx'), measures('rx', 'drop.NO_SOCKET')).map((row) => `${row.name} ${row.mean}`)
+  .join(), 'rx 2,2,drop.NO_SOCKET ,2', 'what only one of two has is compared as well');
+is(tools.figureFields([{ name: 'sum', kind: 'count' }, { name: 'count_rate', kind: 'count' }], { name: 'bytes',
+  kind: 'bytes' }).map((field) => field.kind + (field.unit ?? '')).join(), 'bytes,ratio/s',
+'sums are in the unit of what is added up');
 is(comparison.changeText(0, 5), 'new', 'what was not there');
 is(comparison.changeText(5, 5.1), '', 'no change');
 is(comparison.meanOf([1, null, 3]), 2, 'unknown values are left out of a mean');
 is(time.groupSeries([{ name: 'tx', title: 'sent' }, { name: 'odd', title: 'odd' }, { name: 'rx', title: 'received' }])
   .map((group) => group.series.map((one) => one.name).join('+')).join(' '), 'rx+tx odd',
 'measures are grouped, none lost');
+is(time.groupSeries([{ name: 'drop.B', title: 'B' }, { name: 'drop.A', title: 'A' }])
+  .map((group) => `${group.title}: ${group.series.length}`).join(), 'Drops by reason: 2',
+'reasons of drops are one plot');
 is(tables.findTable([{ name: 'socket', record: 'socket', fields: [] }], 'sockets')?.name, 'socket',
   'a command names its table');
 
@@ -106,6 +121,8 @@ ok(picture.nodes.find((node) => node.id === 'path:p').culprit, 'the culprit is m
 is(picture.edges.find((edge) => edge.from === 'app:1' && edge.to === 'path:p')?.label, '98 % answer',
   'an edge has the share of the time');
 is(picture.hidden, 1, 'what is hidden is counted');
+is(graph.buildGraph({ modules: [module('app:1', 'application', 'idle', []), module('cpu:0', 'host', 'active', [])],
+  findings: [] }, true).nodes.length, 2, 'or shown, where all are wanted');
 
 // main calls a three times in a loop, and b, which calls c; c is deeper than what is shown.
 const C = 0, R = 1, L = 2, E = 3;
@@ -144,4 +161,12 @@ const map = { dir: 'rx', stage: 'sched', zero: true, first_ns: 1024, rows: 3, mo
 is(journeys.mapRow(map, 0) + ', ' + journeys.mapRow(map, 2), '0 ns, 2.05 us to 4.10 us', 'rows of a map double');
 is(JSON.stringify(report.seriesOf([{ time_ns: 1e9, v: 1 }, { time_ns: 3e9, v: 2 }], 'v')), '[1,null,2]',
   'a second without a sample is a gap');
+// What a build without node and npm says.
+const room = mkdtempSync(join(tmpdir(), 'nest-page-'));
+process.on('exit', () => rmSync(room, { recursive: true, force: true }));
+for (const name of ['bash', 'cat', 'cmp', 'dirname', 'env', 'gzip', 'mkdir', 'mv', 'rm', 'sed'])
+  symlinkSync(`/usr/bin/${name}`, join(room, name));
+const without = spawnSync(join(root, 'web', 'build'), [join(room, 'out')], { env: { PATH: room }, encoding: 'utf8' });
+is(`${without.status} ${without.stdout}${without.stderr}`,
+  '0 page: not built: missing: node npm (sudo scripts/setup page)\n', 'a build without node says so in one line');
 await finish();

@@ -8,7 +8,8 @@ export interface Recording {
 export interface TraceInfo { id: number; name: string }
 export interface Unseen { what: string; why: string; lost?: string | null }
 export interface About {
-  version: string; host: string | null; live: boolean; saves: boolean; start_ns: number; now_ns: number;
+  version: string; host: string | null; netns?: string | null; live: boolean; saves: boolean;
+  start_ns: number; now_ns: number;
   recordings: Recording[]; traces: TraceInfo[]; not_seen?: Unseen[];
 }
 export interface Evidence { rule: string; cf: number; text: string | null }
@@ -39,7 +40,6 @@ export interface TableInfo {
 }
 export type Row = Record<string, unknown>;
 export interface Rows { rows: Row[]; total: number }
-export interface MeasureInfo { name: string; title: string; unit: string; help?: string }
 export interface Series { name: string; title: string; unit: string; values: (number | null)[] }
 export interface Measures { step_ns: number; from_ns: number; series: Series[] }
 export interface Completion {
@@ -47,7 +47,8 @@ export interface Completion {
   error: { error: string; at?: number } | null;
 }
 export interface Runnable {
-  tool?: string; event?: string; layer?: string; summary?: string; help?: string; available: boolean;
+  tool?: string; event?: string; value?: string | null; layer?: string; summary?: string; help?: string;
+  available: boolean;
   reason: string | null; hook?: string | null; fields?: unknown;
 }
 export interface Explanation { word: string; kind: string; title: string; text: string; see: string[] }

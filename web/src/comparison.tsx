@@ -22,14 +22,17 @@ export function mostOf(values: (number | null)[]): number | null {
 }
 
 export function compareMeasures(a: Measures, b: Measures): Difference[] {
-  return a.series.map((series) => {
-    const other = b.series.find((one) => one.name === series.name)?.values ?? [];
-    return { name: series.name, title: series.title, unit: series.unit,
-      mean: [meanOf(series.values), meanOf(other)], most: [mostOf(series.values), mostOf(other)] };
+  const valuesOf = (data: Measures, name: string) => data.series.find((one) => one.name === name)?.values ?? [];
+  // A reason of drops may be in one of them only.
+  const all = [...a.series, ...b.series.filter((one) => !a.series.some((other) => other.name === one.name))];
+  return all.map((series) => {
+    const before = valuesOf(a, series.name), after = valuesOf(b, series.name);
+    return { name: series.name, title: series.name.startsWith('drop.') ? `drops, ${series.title}` : series.title,
+      unit: series.unit, mean: [meanOf(before), meanOf(after)], most: [mostOf(before), mostOf(after)] };
   });
 }
 
-// 'x 2.3', 'new', 'none', or '' where they are the same.
+// '× 2.30', '÷ 20', 'new', 'none', or '' where they are the same.
 export function changeText(a: number | null, b: number | null): string {
   if (a === null || b === null || a === b)
     return '';
@@ -38,6 +41,8 @@ export function changeText(a: number | null, b: number | null): string {
   if (b === 0)
     return 'none';
   const ratio = b / a;
+  if (ratio < 0.1)
+    return `÷ ${(1 / ratio).toFixed(0)}`;
   return ratio >= 1.1 || ratio <= 0.91 ? `× ${ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(2)}` : '';
 }
 

@@ -3,6 +3,7 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { About, Params, Recording } from './api';
+import { shell } from './format';
 import type { Change, Route } from './route';
 
 export interface World {
@@ -54,6 +55,15 @@ export function useMoment(): number | null {
   if (!recording)
     return null;
   return numberOf(route.args.at) ?? span?.to ?? recording.to_ns;
+}
+
+// What a command line needs to look at the same: the recording, or the network namespace of the server.
+export function usePlace(): string[] {
+  const { about } = useWorld();
+  const recording = useRecording();
+  if (recording)
+    return ['-f', shell(recording.name)];
+  return about.netns ? ['-N', shell(about.netns)] : [];
 }
 
 // Parameters that choose what is looked at.

@@ -14,6 +14,11 @@ function completeLocally(text: string, at: number, fields: Field[]): Completion 
     .map((field) => ({ text: field.name, help: field.help })) };
 }
 
+// The server counts bytes of UTF-8.
+function column(text: string, at: number): number {
+  return new TextDecoder().decode(new TextEncoder().encode(text).slice(0, Math.max(0, at))).length;
+}
+
 export function FilterBar({ table, fields, value, set, error, example = 'rport == 443 and comm ~ "nginx*"' }: {
   table: string; fields?: Field[]; value: string; set: (where: string) => void; example?: string;
   error: { error: string; at?: number } | null;
@@ -88,6 +93,8 @@ export function FilterBar({ table, fields, value, set, error, example = 'rport =
     event.stopPropagation();
   };
   const wrong = offer ? null : text.trim() === value ? error : null;
+  // The caret stands under the field, or, where the field shows only a part of the text, under the text once more.
+  const cut = !!wrong && !!input.current && input.current.scrollWidth > input.current.clientWidth;
   const listed = (offer?.items.length ?? 0) > 0;
   return (
     <div class="filter">
@@ -111,7 +118,8 @@ export function FilterBar({ table, fields, value, set, error, example = 'rport =
       </ul>
       {wrong && (
         <div class="filter-error" role="alert">
-          {wrong.at !== undefined && <pre aria-hidden="true">{' '.repeat(Math.max(0, wrong.at))}^</pre>}
+          {wrong.at !== undefined && <pre aria-hidden="true">
+            {`${cut ? `${value}\n` : ''}${' '.repeat(column(value, wrong.at))}^`}</pre>}
           <p>{wrong.error}</p>
         </div>)}
     </div>

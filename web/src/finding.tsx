@@ -9,7 +9,9 @@ function Prose({ text }: { text: string }) {
   return <>{text.split('`').map((piece, i) => (i % 2 ? <code key={i}>{piece}</code> : piece))}</>;
 }
 
-function EvidenceList({ title, evidence }: { title: string; evidence: Evidence[] | undefined }) {
+// said: the sentence above it, which is not repeated.
+function EvidenceList({ title, evidence, said }:
+  { title: string; evidence: Evidence[] | undefined; said?: string }) {
   if (!evidence?.length)
     return null;
   return (
@@ -19,7 +21,7 @@ function EvidenceList({ title, evidence }: { title: string; evidence: Evidence[]
         {evidence.map((item) => (
           <li key={item.rule}>
             <span class="factor" title="certainty factor of the rule">{item.cf.toFixed(2)}</span>
-            <span><Term word={item.rule} />{item.text ? ` ${item.text}` : ''}</span>
+            <span><Term word={item.rule} />{item.text && item.text !== said ? ` ${item.text}` : ''}</span>
           </li>))}
       </ul>
     </div>
@@ -59,7 +61,7 @@ export function FindingCard({ finding, chosen, choose, children }: {
       <p class="because">{finding.because}</p>
       {finding.spent_in?.text && <p>Inside: {finding.spent_in.text}</p>}
       {children}
-      <EvidenceList title="Evidence" evidence={finding.for} />
+      <EvidenceList title="Evidence" evidence={finding.for} said={finding.because} />
       <EvidenceList title="Evidence against" evidence={finding.against} />
       {!!finding.ambiguous_with?.length && (
         <p>Could also be: {finding.ambiguous_with.map((cause) => <Term key={cause} word={cause} />)}</p>)}

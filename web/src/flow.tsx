@@ -150,18 +150,20 @@ function Sessions({ params }: { params: Params }) {
   }, [rows]);
   const open = rows.find((row) => String(row.session) === route.args.row) ?? null;
   const none = all.data?.rows.length === 0;
+  // Both at once: the table does not move down when the classes come.
+  const waiting = (!sessions.data && !sessions.error) || (!all.data && !all.error);
   return (
     <>
       <FilterBar table="sessions" example="span > 1s and class == 2" fields={offered} value={where}
         set={(text) => change({ where: text, row: null })} error={wrong ? { error: wrong.message } : null} />
-      {all.data && all.data.rows.length > 0 && <Classes rows={all.data.rows} where={where} />}
+      {!waiting && all.data && all.data.rows.length > 0 && <Classes rows={all.data.rows} where={where} />}
       {sessions.error && !wrong && <Problem error={sessions.error} retry={sessions.reload} />}
-      {!sessions.data && !sessions.error && <Loading what="sessions" />}
+      {waiting && <Loading what="sessions" />}
       {sessions.data && !wrong && rows.length === 0 && (none
         ? <Empty title="No sessions">The trace has no connections: choose another split, for example by thread.</Empty>
         : <Empty title="No session matches the filter">
           <button type="button" onClick={() => change({ where: null })}>Clear the filter</button></Empty>)}
-      {rows.length > 0 && <>
+      {!waiting && rows.length > 0 && <>
         <p class="quiet" role="status">{whole(rows.length)} sessions{sessions.loading ? ' …' : ''}</p>
         <Grid label="sessions" rows={rows} fields={fields} sort={sort} keyOf={(row) => String(row.session)}
           setSort={(next) => change({ sort: next }, true)} opened={route.args.row ?? null}

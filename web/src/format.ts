@@ -87,7 +87,7 @@ export function dateTime(ns: number): string {
   return `${date.getUTCFullYear()}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())} ${timeOfDay(ns)}`;
 }
 
-// A value with a unit of measures: 'B/s', '/s', 'ns', 'B', '%' (of a share), ''.
+// A value with a unit of measures: 'B/s', '/s', 'ns', 'B', '%' or '1' (of a share), ''.
 export function withUnit(value: number | null | undefined, unit: string | null | undefined): string {
   if (value === null || value === undefined || Number.isNaN(value))
     return UNKNOWN;
@@ -98,7 +98,7 @@ export function withUnit(value: number | null | undefined, unit: string | null |
     return bytes(value);
   case 'ns':
     return duration(value);
-  case '%':
+  case '%': case '1':
     return percent(value);
   case '/s':
     return `${count(value)}/s`;

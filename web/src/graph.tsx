@@ -14,7 +14,7 @@ export interface Edge { from: string; to: string; label: string; blamed: boolean
 
 const NODE_W = 208, NODE_H = 46;
 // More than this and a picture no longer helps: idle modules are left out first, then healthy ones.
-const MANY = 36;
+const MANY = 36, MOST = 150;
 // Shown only when they are to blame or affected: otherwise the picture is programs, connections, paths and peers.
 const BACKGROUND = new Set(['host', 'route', 'neighbour', 'queue', 'interface', 'filter', 'resolver', 'tunnel']);
 
@@ -84,7 +84,8 @@ function titleOf(module: Module): string {
   return ends ? `:${ends[1]} → ${ends[2]}` : module.name || module.id;
 }
 
-export function buildGraph(diagnosis: Diagnosis): { nodes: Node[]; edges: Edge[]; hidden: number } {
+// all: also what neither waits nor is to blame, each on its own.
+export function buildGraph(diagnosis: Diagnosis, all = false): { nodes: Node[]; edges: Edge[]; hidden: number } {
   const culprits = new Set(diagnosis.findings.map((finding) => finding.module));
   const affected = new Set(diagnosis.findings.flatMap((finding) => finding.affects ?? []));
   const owners = ownersOf(diagnosis.modules);
@@ -94,7 +95,9 @@ export function buildGraph(diagnosis: Diagnosis): { nodes: Node[]; edges: Edge[]
       if (owner.startsWith('app:'))
         important.add(owner);
   let shown = diagnosis.modules, groups = new Map<string, Module[]>();
-  for (let level = 0; level < 3; level++) {
+  if (all)
+    groups = new Map(shown.map((module) => [module.id, [module]]));
+  for (let level = 0; !all && level < 3; level++) {
     shown = diagnosis.modules.filter((module) => isShown(module, important, level));
     groups = fold(shown, owners, important);
     if (groups.size <= MANY)
@@ -105,7 +108,7 @@ export function buildGraph(diagnosis: Diagnosis): { nodes: Node[]; edges: Edge[]
   const isImportant = (members: Module[]) => members.some((member) => important.has(member.id));
   // Still too many: what findings are about, then the largest groups.
   const kept = [...groups].sort(([, a], [, b]) =>
-    Number(isImportant(b)) - Number(isImportant(a)) || b.length - a.length).slice(0, MANY);
+    Number(isImportant(b)) - Number(isImportant(a)) || b.length - a.length).slice(0, all ? MOST : MANY);
   for (const [key, members] of kept) {
     const first = members[0]!;
     members.forEach((member) => nodeOf.set(member.id, key));
@@ -151,6 +154,10 @@ function buildEdges(diagnosis: Diagnosis, nodes: Node[], nodeOf: Map<string, str
   return [...edges.values()];
 }
 
+function labelWidth(label: string): number {
+  return label.length * 7 + 8;
+}
+
 function layout(nodes: Node[], edges: Edge[]) {
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: 'LR', nodesep: 14, ranksep: 64, marginx: 8, marginy: 8 });
@@ -159,7 +166,7 @@ function layout(nodes: Node[], edges: Edge[]) {
     graph.setNode(node.id, { width: NODE_W, height: NODE_H });
   for (const edge of edges)
     graph.setEdge(edge.from, edge.to,
-      edge.label ? { width: edge.label.length * 7 + 8, height: 16, labelpos: 'c' } : {});
+      edge.label ? { width: labelWidth(edge.label), height: 16, labelpos: 'c' } : {});
   dagre.layout(graph);
   return graph;
 }
@@ -178,22 +185,28 @@ function detailOf(node: Node): string {
   return node.detail || (node.state === 'unknown' ? node.layer : `${node.layer}, ${stateWord(node)}`);
 }
 
-export function Graph({ diagnosis, chosen, choose }:
-  { diagnosis: Diagnosis; chosen: string | null; choose: (id: string) => void }) {
+export function Graph({ diagnosis, chosen, choose, all, setAll }: {
+  diagnosis: Diagnosis; chosen: string | null; choose: (id: string) => void; all: boolean;
+  setAll: (is: boolean) => void;
+}) {
   const built = useMemo(() => {
-    const { nodes, edges, hidden } = buildGraph(diagnosis);
+    const { nodes, edges, hidden } = buildGraph(diagnosis, all);
     return { nodes, edges, hidden, graph: layout(nodes, edges) };
-  }, [diagnosis]);
+  }, [diagnosis, all]);
   const size = built.graph.graph();
+  const width = Math.max(1, size.width ?? 1), height = Math.max(1, size.height ?? 1);
   const scroller = useRef<HTMLDivElement>(null);
   const culprit = built.nodes.find((node) => node.culprit)?.id;
   // Where a picture is higher than its frame, the culprit is what to see first.
   useEffect(() => {
     const at = culprit ? built.graph.node(culprit) : null;
-    if (at && scroller.current)
-      scroller.current.scrollTop = at.y - scroller.current.clientHeight / 2;
-  }, [culprit]);
-  const width = Math.max(1, size.width ?? 1), height = Math.max(1, size.height ?? 1);
+    const frame = scroller.current, picture = frame?.querySelector('svg');
+    if (!at || !frame || !picture)
+      return;
+    const scale = picture.clientWidth / width;
+    frame.scrollTop = at.y * scale - frame.clientHeight / 2;
+    frame.scrollLeft = at.x * scale - frame.clientWidth / 2;
+  }, [culprit, all]);
   if (built.nodes.length === 0)
     return <p class="quiet">No program of this host has a socket with traffic.</p>;
   return (
@@ -212,7 +225,10 @@ export function Graph({ diagnosis, chosen, choose }:
             return (
               <g key={`${edge.from} ${edge.to}`} class={`edge${edge.blamed ? ' blamed' : ''}`}>
                 <path d={path(at.points) ?? ''} marker-end="url(#arrow)" />
-                {edge.label && at.x !== undefined && <text x={at.x} y={at.y! + 4}>{edge.label}</text>}
+                {edge.label && at.x !== undefined && <>
+                  <rect x={at.x - labelWidth(edge.label) / 2} y={at.y! - 8} width={labelWidth(edge.label)}
+                    height={16} />
+                  <text x={at.x} y={at.y! + 4}>{edge.label}</text></>}
               </g>);
           })}
           {built.nodes.map((node) => {
@@ -237,7 +253,10 @@ export function Graph({ diagnosis, chosen, choose }:
       <figcaption>
         <span class="key culprit">culprit</span><span class="key affected">affected</span>
         <span class="key">edge: share of the program's time, and what it waits for</span>
-        {built.hidden > 0 && <span>{whole(built.hidden)} other modules hidden</span>}
+        {(built.hidden > 0 || all) && <span>
+          {built.hidden > 0 && `${whole(built.hidden)} other ${built.hidden === 1 ? 'module' : 'modules'} hidden `}
+          <button type="button" class="link" onClick={() => setAll(!all)}>{all ? 'Show fewer' : 'Show all'}</button>
+        </span>}
       </figcaption>
     </figure>
   );

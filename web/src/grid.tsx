@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A table of any length: only the rows in view exist. Sorts, moves by keyboard, opens a row.
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Field, Row } from './api';
 import { fieldValue, heading, isNumber } from './format';
 
@@ -27,21 +27,35 @@ export function sortRows(rows: Row[], sort: string): Row[] {
   return known.concat(unknown);
 }
 
-// Capital letters are wider than the digits that ch stands for.
-function lengthOf(text: string): number {
-  const capitals = text.length > 60 ? 0 : text.replace(/[^A-Z_]/g, '').length;
-  return text.length + 0.25 * capitals;
+// How wide texts are in the font of the page.
+function measurer(element: HTMLElement | null): (text: string, bold: boolean) => number {
+  const style = element && getComputedStyle(element);
+  const context = style ? document.createElement('canvas').getContext('2d') : null;
+  if (!style || !context)
+    return (text) => 8 * text.length;
+  return (text, bold) => {
+    context.font = `${bold ? 600 : 400} ${style.fontSize} ${style.fontFamily}`;
+    return context.measureText(text).width;
+  };
 }
 
-// As wide as the longest of its first values, in characters.
-function widths(rows: Row[], fields: Field[]): string {
-  return fields.map((field) => {
-    let longest = heading(field.name).length + 1;
-    for (let i = 0; i < rows.length && i < SAMPLE; i++)
-      longest = Math.max(longest, lengthOf(fieldValue(rows[i]![field.name], field)));
-    const width = Math.ceil(Math.min(longest, 44)) + 3;
-    return field.kind === 'text' ? `minmax(${width}ch, 1fr)` : `${width}ch`;
-  }).join(' ');
+const PADDING = 18, ORDER_W = 14, WIDEST = 380;
+
+interface Columns { template: string; least: number }
+
+// Each as wide as the widest of its first values; what is left over is shared in proportion.
+function widths(rows: Row[], fields: Field[], element: HTMLElement | null): Columns {
+  const measure = measurer(element);
+  const pixels = fields.map((field) => {
+    const texts = rows.slice(0, SAMPLE).map((row) => fieldValue(row[field.name], field));
+    // Of many texts only the longest are measured: letters are not that different.
+    const longest = [...new Set(texts)].sort((a, b) => b.length - a.length).slice(0, 5);
+    const width = Math.max(measure(heading(field.name), true) + ORDER_W,
+      ...longest.map((text) => measure(text, false)));
+    return Math.ceil(Math.min(width, WIDEST)) + PADDING;
+  });
+  return { template: pixels.map((px) => `minmax(${px}px, ${px}fr)`).join(' '),
+    least: pixels.reduce((sum, px) => sum + px, 0) };
 }
 
 interface Props {
@@ -55,7 +69,8 @@ export function Grid({ label, rows, fields, sort, keyOf, setSort, open, opened, 
   const [active, setActive] = useState(0);
   // Once measured, a column does not jump with each refresh; new columns are measured again.
   const names = fields.map((field) => field.name).join(',');
-  const template = useMemo(() => widths(rows, fields), [names, rows.length > 0, label]);
+  const [columns, setColumns] = useState<Columns>({ template: '', least: 0 });
+  useLayoutEffect(() => setColumns(widths(rows, fields, scroller.current)), [names, rows.length > 0, label]);
 
   const measure = useCallback(() => {
     const element = scroller.current;
@@ -113,11 +128,12 @@ export function Grid({ label, rows, fields, sort, keyOf, setSort, open, opened, 
   const turn = (name: string) => setSort?.(sort === `-${name}` ? name : sort === name ? `-${name}`
     : fields.some((field) => field.name === name && isNumber(field) && field.kind !== 'id') ? `-${name}` : name);
   const activeId = `row-${active}`;
+  const placed = { gridTemplateColumns: columns.template, minWidth: `${columns.least}px` };
   return (
     <div class="grid" ref={scroller} role="grid" aria-label={label} aria-rowcount={rows.length + 1} tabIndex={0}
       aria-activedescendant={active >= first && active < last ? activeId : undefined}
       onScroll={scrolled} onKeyDown={pressed}>
-      <div class="grid-head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
+      <div class="grid-head" role="row" aria-rowindex={1} style={placed}>
         {fields.map((field) => {
           const order = sort === field.name ? 'ascending' : sort === `-${field.name}` ? 'descending' : 'none';
           return (
@@ -131,14 +147,14 @@ export function Grid({ label, rows, fields, sort, keyOf, setSort, open, opened, 
             </div>);
         })}
       </div>
-      <div class="grid-body" role="rowgroup" style={{ height: `${rows.length * ROW_H}px` }}>
+      <div class="grid-body" role="rowgroup" style={{ height: `${rows.length * ROW_H}px`, minWidth: placed.minWidth }}>
         {rows.slice(first, last).map((row, i) => {
           const index = first + i;
           const is = `grid-row${index === active ? ' active' : ''}${opened && keyOf(row) === opened ? ' opened' : ''}`;
           return (
             <div role="row" key={index} id={`row-${index}`} aria-rowindex={index + 2} class={is}
               aria-selected={index === active}
-              style={{ gridTemplateColumns: template, transform: `translateY(${index * ROW_H}px)` }}
+              style={{ ...placed, transform: `translateY(${index * ROW_H}px)` }}
               onClick={() => { setActive(index); open?.(row); }}>
               {fields.map((field) => (
                 <div role="gridcell" key={field.name} class={isNumber(field) ? 'number' : ''}>

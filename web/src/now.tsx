@@ -55,6 +55,12 @@ const WHAT_HELP: Record<string, string> = {
   'peer-reading': 'blocked in send: the peer does not read', idle: 'no work', other: 'disk, lock, timer, pipe, child',
 };
 
+// Several programs may have one name.
+function nameOfProgram(time: TimeOf): string {
+  const pid = /^app:(\d+)/.exec(time.module)?.[1];
+  return pid && !time.name.includes(pid) ? `${time.name} (${pid})` : time.name;
+}
+
 function Times({ times }: { times: TimeOf[] }) {
   const busy = times.filter((time) => time.shares.length > 0)
     .map((time) => ({ time, idle: time.shares.find((share) => share.what === 'idle')?.share ?? 0 }))
@@ -67,7 +73,7 @@ function Times({ times }: { times: TimeOf[] }) {
       <div class="times">
         {busy.map(({ time }) => (
           <div class="time-row" key={time.module}>
-            <span class="time-name">{time.name}{time.estimate ? ' (estimate)' : ''}</span>
+            <span class="time-name">{nameOfProgram(time)}{time.estimate ? ' (estimate)' : ''}</span>
             <span class="time-bar" role="img" aria-label={time.shares
               .map((share) => `${share.what} ${percent(share.share)}${share.on ? ` on ${share.on}` : ''}`).join(', ')}>
               {time.shares.map((share, i) => (
@@ -83,12 +89,16 @@ function Times({ times }: { times: TimeOf[] }) {
   );
 }
 
-function ModuleDrawer({ module, diagnosis, close }: { module: Module; diagnosis: Diagnosis; close: () => void }) {
+function ModuleDrawer({ module, diagnosis, close, choose }:
+  { module: Module; diagnosis: Diagnosis; close: () => void; choose: (id: string) => void }) {
   const { route } = useWorld();
-  const above = diagnosis.modules.filter((other) => other.depends_on.includes(module.id));
+  const above = diagnosis.modules.filter((one) => one.depends_on.includes(module.id));
+  const other = (id: string) => (
+    <li key={id}><button type="button" class="link" onClick={() => choose(id)}><code>{id}</code></button></li>);
   const pid = /^app:(\d+)/.exec(module.id)?.[1];
   const remote = /^(?:path|peer|resolver):(.+?)(?::(\d+))?$/.exec(module.id);
   const device = /^(?:link|qdisc):([^:@ ]+)/.exec(module.id)?.[1];
+  const ofDevice = device ? { where: `dev == "${device}"` } : null;
   const connection = /^conn:(.+):(\d+)-(.+):(\d+)$/.exec(module.id);
   const where = pid ? `pid == ${pid}`
     : connection ? `lport == ${connection[2]} and rport == ${connection[4]}`
@@ -109,14 +119,18 @@ function ModuleDrawer({ module, diagnosis, close }: { module: Module; diagnosis:
         <p key={finding.cause}><strong>{finding.cause}</strong> {finding.because}</p>))}
       <p class="links">
         {where && <a class="button" href={linkTo('tables', 'connections', { where }, route)}>Connections</a>}
-        {device && <a class="button" href={linkTo('tables', 'links', { where: `dev == "${device}"` }, route)}>Link</a>}
+        {ofDevice && <>
+          <a class="button" href={linkTo('tables', 'links', ofDevice, route)}>Link</a>
+          <a class="button" href={linkTo('tables', 'qdisc', ofDevice, route)}>Queues</a>
+          <a class="button" href={linkTo('tools', 'qdisclat', ofDevice, route)}>Queueing delay</a></>}
         {where && <a class="button" href={linkTo('tools', 'tcpretrans', { where }, route)}>Retransmissions</a>}
       </p>
       {module.depends_on.length > 0 && <>
-        <h4>Depends on</h4><ul>{module.depends_on.map((id) => <li key={id}><code>{id}</code></li>)}</ul></>}
+        <h4>Depends on</h4><ul>{module.depends_on.map(other)}</ul></>}
       {above.length > 0 && <>
         <h4>Used by</h4>
-        <ul>{above.slice(0, 20).map((other) => <li key={other.id}><code>{other.id}</code></li>)}</ul></>}
+        <ul>{above.slice(0, 20).map((one) => other(one.id))}</ul>
+        {above.length > 20 && <p class="quiet">{whole(above.length - 20)} more.</p>}</>}
     </Drawer>
   );
 }
@@ -144,7 +158,8 @@ export function Now() {
       {!connected && <p class="banner" role="alert">
         Disconnected from nest serve: the picture is from {dateTime(diagnosis.start_ns)}. Trying again.</p>}
       <Verdict diagnosis={diagnosis} />
-      <Graph diagnosis={diagnosis} chosen={chosen} choose={choose} />
+      <Graph diagnosis={diagnosis} chosen={chosen} choose={choose} all={route.args.all !== undefined}
+        setAll={(is) => change({ all: is ? 1 : null }, true)} />
       {diagnosis.findings.length > 0 && (
         <section>
           <h2>Findings</h2>
@@ -159,7 +174,7 @@ export function Now() {
           <ul>{diagnosis.not_seen.map((unseen) => (
             <li key={unseen.what}><strong>{unseen.what}</strong>: {unseen.why}</li>))}</ul>
         </section>)}
-      {module && <ModuleDrawer module={module} diagnosis={diagnosis} close={() => choose(null)} />}
+      {module && <ModuleDrawer module={module} diagnosis={diagnosis} close={() => choose(null)} choose={choose} />}
     </div>
   );
 }

@@ -117,7 +117,8 @@ export function commandLink(line: string, from: Parameters<typeof linkTo>[3]): s
   const args: Record<string, string> = {};
   const expression = where?.[1] ?? where?.[2] ?? where?.[3];
   const pid = /(?:^| )-p (\d+)/.exec(found[2] ?? '')?.[1];
-  const terms = [expression, pid && `pid == ${pid}`].filter((term) => !!term);
+  const device = /(?:^| )-i ([\w.@-]+)/.exec(found[2] ?? '')?.[1];
+  const terms = [expression, pid && `pid == ${pid}`, device && `dev == "${device}"`].filter((term) => !!term);
   if (terms.length > 0)
     args.where = terms.join(' and ');
   switch (found[1]) {

@@ -2,7 +2,7 @@
 // Path: where packets spend their time inside the host, from a recording or as they are followed.
 import { useRef, useState } from 'preact/hooks';
 import { ApiError, get, type Field, type Recording, type Runnable } from './api';
-import { useRecording, useSource, useSpan, useWorld } from './context';
+import { usePlace, useRecording, useSource, useSpan, useWorld } from './context';
 import { FilterBar } from './filter';
 import { shell, whole } from './format';
 import { useLoad } from './hooks';
@@ -18,8 +18,8 @@ function useFields(): Field[] {
   return [...new Set(names)].map((name) => ({ name, kind: 'text', help: '' }));
 }
 
-function commandOf(file: string | null, where: string, by: string, dir: string): string {
-  return ['nest', 'path', ...(file ? ['-f', shell(file)] : []), ...(dir ? [`--${dir}`] : []),
+function commandOf(place: string[], where: string, by: string, dir: string): string {
+  return ['nest', 'path', ...place, ...(dir ? [`--${dir}`] : []),
     ...(where ? ['--where', shell(where)] : []), ...(by ? ['--by', by] : []), '--html', 'path.html'].join(' ');
 }
 
@@ -91,7 +91,7 @@ function Live({ where, by }: { where: string; by: string }) {
 
 export function Path() {
   const { route, change } = useWorld();
-  const recording = useRecording();
+  const recording = useRecording(), place = usePlace();
   const fields = useFields();
   const where = route.args.where ?? '', by = route.args.by ?? '', dir = route.args.dir ?? '';
   return (
@@ -108,7 +108,7 @@ export function Path() {
       </div>
       {recording ? <Recorded recording={recording} where={where} by={by} dir={dir} /> : <Live where={where} by={by} />}
       {(!recording || recording.tables.includes('journey'))
-        && <Command line={commandOf(recording?.name ?? null, where, by, recording ? dir : '')} />}
+        && <Command line={commandOf(place, where, by, recording ? dir : '')} />}
     </div>
   );
 }

@@ -12,7 +12,7 @@ export interface PlotData { from_ns: number; step_ns: number; series: Series[] }
 // Steps of an axis of things that cannot be halved.
 const WHOLE = Array.from({ length: 16 }, (_, i) => [1, 2, 5].map((digit) => digit * 10 ** i)).flat();
 
-const COLOURS = ['--plot-1', '--plot-2', '--plot-3', '--plot-4'];
+const COLOURS = ['--plot-1', '--plot-2', '--plot-3', '--plot-4', '--plot-5', '--plot-6', '--plot-7', '--plot-8'];
 
 function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -42,6 +42,14 @@ function longGaps(plot: uPlot, _series: number, _first: number, _last: number, g
   return gaps.filter(([from, to]) => to - from > 3.5 * step);
 }
 
+// What is shown where no cursor is: the last known value.
+function lastOf(values: ArrayLike<number | null | undefined> | undefined): number | null {
+  for (let i = (values?.length ?? 0) - 1; i >= 0; i--)
+    if (values![i] !== null && values![i] !== undefined)
+      return values![i]!;
+  return null;
+}
+
 function optionsOf(props: Props, width: number, live: { current: Props }): uPlot.Options {
   const unit = props.data.series[0]?.unit ?? '';
   const ink = colour('--quiet'), grid = colour('--line');
@@ -49,7 +57,7 @@ function optionsOf(props: Props, width: number, live: { current: Props }): uPlot
     font: '11px system-ui, sans-serif' };
   const format = (seconds: number) => (props.relative ? `+${duration(seconds * 1e9)}` : timeOfDay(seconds * 1e9));
   return {
-    width, height: props.height, padding: [8, 12, 0, 0],
+    width, height: props.height, padding: [8, 30, 0, 0],
     cursor: { sync: props.sync ? { key: props.sync } : undefined, drag: { x: true, y: false, setScale: false },
       points: { size: 5 },
       bind: { dblclick: () => () => { live.current.whole?.(); return null; } } },
@@ -65,14 +73,13 @@ function optionsOf(props: Props, width: number, live: { current: Props }): uPlot
         values: (_plot, ticks) => ticks.map((tick) => withUnit(tick, unit)) },
     ],
     series: [
-      { label: 'time', value: (_plot, value, _series, at) => (at === null ? '' : format(value)) },
+      { label: 'time', value: (plot, value: number | null) => format(value ?? lastOf(plot.data[0]) ?? 0) },
       ...props.data.series.map((series, i) => ({
         label: series.title, stroke: colour(COLOURS[i % COLOURS.length]!), width: 1.5, spanGaps: false, gaps: longGaps,
         fill: props.data.series.length === 1 ? `${colour(COLOURS[0]!)}22` : undefined,
         points: { show: (_plot: uPlot, _i: number, first: number, last: number) => last - first < 40, size: 4 },
-        // Without a cursor there is nothing to read.
-        value: (_plot: uPlot, value: number | null, _series: number, at: number | null) =>
-          (at === null ? '' : withUnit(value, series.unit)),
+        value: (plot: uPlot, value: number | null, index: number, at: number | null) =>
+          withUnit(at === null ? lastOf(plot.data[index]) : value, series.unit),
       })),
     ],
     hooks: {

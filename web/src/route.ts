@@ -5,6 +5,15 @@ import { query, type Params } from './api';
 
 export interface Route { view: string; part: string; args: Record<string, string> }
 
+// A link may have been cut or mistyped.
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 export function parseRoute(hash: string): Route {
   const [path, rest] = hash.replace(/^#\/?/, '').split('?', 2);
   const [view, ...part] = (path ?? '').split('/');
@@ -12,7 +21,7 @@ export function parseRoute(hash: string): Route {
   new URLSearchParams(rest ?? '').forEach((value, name) => {
     args[name] = value;
   });
-  return { view: view ?? '', part: decodeURIComponent(part.join('/')), args };
+  return { view: view ?? '', part: decode(part.join('/')), args };
 }
 
 export function formatRoute(route: Route): string {

@@ -2,7 +2,7 @@
 // Tables: connections, programs, links and every other table of the snapshot, filtered, sorted, opened row by row.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApiError, get, normalField, type Field, type Row, type Rows, type TableInfo } from './api';
-import { useMoment, useRecording, useSource, useWorld } from './context';
+import { useMoment, usePlace, useRecording, useSource, useWorld } from './context';
 import { FilterBar } from './filter';
 import { andWhere, fieldValue, heading, literal, shell, whole } from './format';
 import { Grid, sortRows } from './grid';
@@ -88,7 +88,7 @@ function unitOf(field: Field): string {
   return field.unit ?? (field.kind === 'duration' ? 'ns' : field.kind === 'bytes' ? 'B' : '');
 }
 
-const HISTORY_POINTS = 30;
+const HISTORY_POINTS = 30, HISTORY_AT_ONCE = 5;
 
 // What a row did over time: of the live host since it was opened, of a recording at moments before the chosen one.
 function useHistory(table: TableInfo, key: string, where: string | null, fields: Field[], row: Row | null) {
@@ -104,20 +104,24 @@ function useHistory(table: TableInfo, key: string, where: string | null, fields:
     const points: { time: number; row: Row }[] = [];
     const length = recording.to_ns - recording.from_ns;
     const show = fields.map((field) => field.name).join(',');
-    for (let i = 1; i <= HISTORY_POINTS && !signal.aborted; i++) {
-      const time = Math.round(recording.from_ns + length * i / HISTORY_POINTS);
-      const answer = await get<Rows>(`tables/${table.name}`, { ...source, where, show, limit: 1, at: time }, signal);
-      points.push({ time, row: answer.rows[0] ?? {} });
-    }
+    for (let i = 1; i <= HISTORY_POINTS && !signal.aborted; i += HISTORY_AT_ONCE)
+      points.push(...await Promise.all(Array.from({ length: HISTORY_AT_ONCE }, async (_, k) => {
+        const time = Math.round(recording.from_ns + length * (i + k) / HISTORY_POINTS);
+        const answer = await get<Rows>(`tables/${table.name}`, { ...source, where, show, limit: 1, at: time }, signal);
+        return { time, row: answer.rows[0] ?? {} };
+      })));
     return points;
   }, [recording?.id, where, table.name]);
   return recording ? past.data ?? [] : kept.current.points;
 }
 
 function History({ points, fields }: { points: { time: number; row: Row }[]; fields: Field[] }) {
-  if (points.length < 2)
-    return <p class="quiet">Plots begin with the next samples.</p>;
-  const from = points[0]!.time, step = (points.at(-1)!.time - from) / (points.length - 1);
+  const recording = useRecording();
+  // The place of the plots, so that what is below does not move when they come.
+  if (points.length === 0)
+    return <p class="quiet" style={{ minHeight: `${fields.length * 116}px` }} role="status">
+      {recording ? 'Reading the recording' : 'Waiting for a sample'}</p>;
+  const from = points[0]!.time, step = (points.at(-1)!.time - from) / (points.length - 1) || 1e9;
   return <>
     {fields.map((field) => {
       const values = points.map((point) => (typeof point.row[field.name] === 'number'
@@ -154,7 +158,7 @@ function RowDrawer({ table, row, where, close, narrow }: {
   [source, where, table.name, at], recording ? 0 : REFRESH_MS);
   const shown: Row = full.data?.rows[0] ?? row;
   const plotted = fieldsOf(table, (table.plots?.length ? table.plots : PLOTS)
-    .filter((name) => table.fields.some((field) => field.name === name))).slice(0, 5);
+    .filter((name) => typeof shown[name] === 'number')).slice(0, 5);
   const points = useHistory(table, where ?? '', where, plotted, full.data?.rows[0] ?? null);
   const pid = shown.pid, raddr = shown.raddr, rport = shown.rport, lport = shown.lport;
   const gone = full.data !== null && full.data.rows.length === 0;
@@ -206,17 +210,30 @@ function download(name: string, text: string, type: string): void {
 }
 
 // The command that shows the same rows in a terminal.
-function commandOf(table: TableInfo, where: string, columns: string[] | null, file: string | null): string {
+function commandOf(table: TableInfo, where: string, columns: string[] | null, place: string[]): string {
   const names: Record<string, string> = { connections: 'sockets', listeners: 'sockets -l', interfaces: 'links',
     sockets: 'sockets', links: 'links', routes: 'routes', counters: 'counters', limits: 'limits' };
   const words = ['nest', names[table.name] ?? (table.page ? `top --page ${table.name}` : `tables ${table.name}`)];
-  if (file)
-    words.push('-f', shell(file));
+  words.push(...place);
   if (where && !table.page)
     words.push('--where', shell(where));
   if (columns && !table.page)
     words.push('--show', columns.join(','));
   return words.join(' ');
+}
+
+// An expression that this table can be filtered with.
+function exampleOf(table: TableInfo): string {
+  const has = (...names: string[]) => names.every((name) => table.fields.some((field) => field.name === name));
+  const text = table.fields.find((field) => field.kind === 'text' && table.columns.includes(field.name));
+  return has('rport', 'comm') ? 'rport == 443 and comm ~ "nginx*"' : has('dev') ? 'dev == "eth0"'
+    : text ? `${text.name} ~ "a*"` : 'pid == 1';
+}
+
+function countText(shown: number, total: number): string {
+  if (shown < total)
+    return `${whole(shown)} of ${whole(total)} rows`;
+  return total === 1 ? '1 row' : `${whole(total)} rows`;
 }
 
 function TableOf({ table }: { table: TableInfo }) {
@@ -226,6 +243,7 @@ function TableOf({ table }: { table: TableInfo }) {
   const columns = route.args.show ? route.args.show.split(',') : table.columns;
   const sort = route.args.sort ?? table.sort ?? '';
   const [paused, setPaused] = useState(false);
+  const place = usePlace();
   const [choosing, setChoosing] = useState(false);
   const ids = identity(table);
   const show = [...new Set([...columns, ...ids, ...(sort ? [sort.replace(/^-/, '')] : [])])]
@@ -256,10 +274,10 @@ function TableOf({ table }: { table: TableInfo }) {
   const bad = wrong ? { error: wrong.message, at: wrong.at } : null;
   return (
     <div class="table-view">
-      <FilterBar table={table.name} value={where} set={(text) => change({ where: text, row: null })} error={bad} />
+      <FilterBar table={table.name} example={exampleOf(table)} value={where} error={bad}
+        set={(text) => change({ where: text, row: null })} />
       <div class="toolbar">
-        <span role="status">{data ? `${whole(rows.length)} of ${whole(data.total)} rows` : ''}
-          {loaded.loading && data ? ' …' : ''}</span>
+        <span role="status">{data && countText(rows.length, data.total)}{loaded.loading && data ? ' …' : ''}</span>
         <span class="quiet">{table.help}</span>
         <span class="grow" />
         {!recording && <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
@@ -278,7 +296,7 @@ function TableOf({ table }: { table: TableInfo }) {
       {data && rows.length > 0 && <Grid label={table.name} rows={rows} fields={fields} sort={sort} keyOf={keyOf}
         setSort={(next) => change({ sort: next }, true)} open={(row) => change({ row: keyOf(row) }, true)}
         opened={openKey} />}
-      {!wrong && <Command line={commandOf(table, where, route.args.show ? columns : null, recording?.name ?? null)} />}
+      {!wrong && <Command line={commandOf(table, where, route.args.show ? columns : null, place)} />}
       {choosing && <Columns table={table} columns={columns} close={() => setChoosing(false)}
         set={(next) => change({ show: next?.join(',') }, true)} />}
       {openRow && !choosing && <RowDrawer table={table} row={openRow} where={rowWhere(table, openRow)}

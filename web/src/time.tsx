@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Time: findings and measures on one axis. A span that is dragged holds for all views; two spans are compared.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { get, type FindingSpan, type MeasureInfo, type Measures, type Params, type Series } from './api';
+import { get, type FindingSpan, type Measures, type Params, type Series } from './api';
 import { compareMeasures, Comparison } from './comparison';
 import { useRecording, useSource, useSpan, useWorld, type Span } from './context';
 import { FindingCard } from './finding';
@@ -18,34 +18,34 @@ const GROUPS: { title: string; names: string[] }[] = [
   { title: 'RTT of connections', names: ['rtt_p50', 'rtt_p90', 'rtt_p99'] },
   { title: 'Retransmissions', names: ['retransmits'] },
   { title: 'Drops', names: ['drops'] },
+  { title: 'Drops by reason', names: ['drop.*'] },
   { title: 'Queue (qdisc backlog)', names: ['queue_bytes'] },
   { title: 'CPU', names: ['cpu'] },
   { title: 'Connections', names: ['connections'] },
   { title: 'New connections', names: ['new_connections'] },
 ];
 
+// 'drop.*' names all of a kind.
+function isNamed(series: Series, name: string): boolean {
+  return name.endsWith('*') ? series.name.startsWith(name.slice(0, -1)) : series.name === name;
+}
+
 export function groupSeries(series: Series[]): { title: string; series: Series[] }[] {
   const groups = GROUPS.map((group) => ({
     title: group.title,
-    series: group.names.map((name) => series.find((one) => one.name === name)).filter((one) => one !== undefined),
+    series: group.names.flatMap((name) => series.filter((one) => isNamed(one, name))),
   })).filter((group) => group.series.length > 0);
-  const named = new Set(GROUPS.flatMap((group) => group.names));
-  return groups.concat(series.filter((one) => !named.has(one.name))
+  const named = GROUPS.flatMap((group) => group.names);
+  return groups.concat(series.filter((one) => !named.some((name) => isNamed(one, name)))
     .map((one) => ({ title: one.title, series: [one] })));
 }
 
-let measureNames = '';
-
-// All measures: without names the server lists them, once is enough.
+// All measures. Some appear later than others: reasons of drops.
 export function useMeasures(source: Params, span: Span | null, wanted = true, every = 0) {
   return useLoad(async (signal) => {
     if (!wanted)
       return null;
-    if (!measureNames) {
-      const list = await get<{ measures: MeasureInfo[] }>('measures', {}, signal);
-      measureNames = list.measures.map((measure) => measure.name).join(',');
-    }
-    return get<Measures>('measures', { ...source, names: measureNames, from: span?.from, to: span?.to }, signal);
+    return get<Measures>('measures', { ...source, names: 'all', from: span?.from, to: span?.to }, signal);
   }, [source, span?.from, span?.to, wanted], every);
 }
 
@@ -96,12 +96,12 @@ function Overview({ data, all, span, select }:
   const length = all.to - all.from;
   const x = (ns: number) => width * (ns - all.from) / length;
   const area = useMemo(() => {
-    const rows = (data?.series ?? []).filter((series) => series.name === 'rx' || series.name === 'tx');
+    const rows = (data?.series ?? []).filter((series) => ['rx', 'tx', 'loopback'].includes(series.name));
     if (!data || rows.length === 0 || width === 0)
       return '';
     // What is unknown is left out, not drawn as nothing.
-    const sums = rows[0]!.values.map((_, i) => (rows.some((series) => series.values[i] === null) ? null
-      : rows.reduce((sum, series) => sum + series.values[i]!, 0)));
+    const sums = rows[0]!.values.map((_, i) => (rows.every((series) => series.values[i] === null) ? null
+      : rows.reduce((sum, series) => sum + (series.values[i] ?? 0), 0)));
     const most = sums.reduce<number>((high, sum) => Math.max(high, sum ?? 0), 1);
     const points = sums.map((sum, i) => (sum === null ? '' : `${x(data.from_ns + i * data.step_ns).toFixed(1)},`
       + `${(40 - 36 * sum / most).toFixed(1)}`)).filter((point) => point !== '');
@@ -232,8 +232,10 @@ export function Time() {
         <button type="button" onClick={() => zoom(0.5)}>Zoom in</button>
         <button type="button" onClick={() => zoom(2)} disabled={!chosen}>Zoom out</button>
         <button type="button" onClick={reset} disabled={!chosen}>Whole time</button>
-        <button type="button" onClick={() => mark('a')} disabled={!chosen} aria-pressed={!!a}>Compare: A</button>
-        <button type="button" onClick={() => mark('b')} disabled={!chosen || !a} aria-pressed={!!b}>with B</button>
+        <button type="button" onClick={() => mark('a')} disabled={!chosen} aria-pressed={!!a}
+          title={chosen ? 'Keep this span as A' : 'Select a span first'}>Compare: A</button>
+        <button type="button" onClick={() => mark('b')} disabled={!chosen || !a} aria-pressed={!!b}
+          title={!a ? 'Select a span and press "Compare: A" first' : 'Compare A with this span'}>with B</button>
         {(a || b) && <button type="button" onClick={() => change({ a: null, b: null })}>End comparison</button>}
       </div>
       <Overview data={whole.data} all={all} span={span} select={select} />
@@ -263,7 +265,7 @@ export function Time() {
             <h2>{group.title}
               {last !== undefined && group.series.length === 1
                 && <span class="quiet"> {withUnit(last, group.series[0]!.unit)}</span>}
-              {group.title === 'Drops' && <a href={linkTo('tables', 'drops', {}, route)}>by reason</a>}
+              {group.title.startsWith('Drops') && <a href={linkTo('tables', 'drops', {}, route)}>by flow</a>}
             </h2>
             <Plot data={shown} height={group.series.length > 1 ? 170 : 120} sync="time" range={span} select={select}
               whole={reset} label={`${group.title}: ${group.series.map((one) => one.title).join(', ')}`} />

@@ -2,7 +2,7 @@
 // Tools: any tool or event of nest, started in the server, with its rows, their distribution, and it over time.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, type Field, type Row, type Runnable } from './api';
-import { useRecording, useWorld } from './context';
+import { usePlace, useRecording, useWorld } from './context';
 import { FilterBar } from './filter';
 import { heading, shell, whole } from './format';
 import { Grid } from './grid';
@@ -49,6 +49,19 @@ export function fieldsOfRows(rows: Row[]): Field[] {
       names.set(name, guess.kind === 'text' && typeof value === 'number' ? { name, kind: 'count' } : guess);
     }
   return [...names.values()].sort((a, b) => rank(a.name) - rank(b.name));
+}
+
+// Rows of figures: sum and its like are in the unit of the field that is added up.
+export function figureFields(fields: Field[], value: Field | null): Field[] {
+  return fields.map((field) => {
+    if (value && /^(sum|min|max|avg)$/.test(field.name))
+      return { ...value, name: field.name };
+    if (value?.kind === 'bytes' && field.name === 'sum_rate')
+      return { name: field.name, kind: 'ratio', unit: 'B/s' };
+    if (/_rate$/.test(field.name))
+      return { name: field.name, kind: 'ratio', unit: '/s' };
+    return field.name === 'share' ? { name: field.name, kind: 'ratio', unit: '%' } : field;
+  });
 }
 
 function nameOf(item: Runnable): string {
@@ -132,20 +145,23 @@ function save(name: string, rows: Row[]): void {
 
 function Runner({ item, here, fields: offered }: { item: Runnable; here: boolean; fields: Field[] }) {
   const { route, change } = useWorld();
-  const recording = useRecording();
+  const recording = useRecording(), place = usePlace();
   const what = nameOf(item);
   const where = route.args.where ?? '', by = route.args.by ?? '', hist = route.args.hist ?? '';
   const { run, rows, seen, start, stop } = useRows(what, { where, by, hist });
   const [open, setOpen] = useState<Row | null>(null);
   const [field, setField] = useState('');
   const running = run?.state === 'running' || run?.state === 'starting';
-  const fields = useMemo(() => fieldsOfRows(rows).filter((one) => one.name !== 'received_ns'), [rows]);
+  // What a histogram is of: the field that was asked for, or that of the tool.
+  const added = hist || item.value ? guessField(hist || item.value!) : null;
+  const fields = useMemo(() => figureFields(fieldsOfRows(rows).filter((one) => one.name !== 'received_ns'), added),
+    [rows, added?.name]);
   const own = rows.some((row) => Array.isArray(row.hist));
   const choices = measured(fields);
-  const chosen: Field | null = own ? guessField(hist || 'lat_ns') : choices.find((one) => one.name === field)
+  const chosen: Field | null = own ? added ?? guessField('count') : choices.find((one) => one.name === field)
     ?? choices[0] ?? null;
   const samples = useMemo(() => (chosen ? toSamples(rows, chosen.name) : []), [rows, chosen?.name]);
-  const line = ['nest', ...(item.tool ? [what] : ['trace', what]), ...(recording ? ['-f', shell(recording.name)] : []),
+  const line = ['nest', ...(item.tool ? [what] : ['trace', what]), ...place,
     ...(where ? ['--where', shell(where)] : []), ...(by ? ['--by', by] : []), ...(hist ? ['--hist', hist] : []),
   ].join(' ');
   return (
@@ -175,7 +191,7 @@ function Runner({ item, here, fields: offered }: { item: Runnable; here: boolean
         <button type="button" disabled={rows.length === 0} onClick={() => save(what, rows)}>Save JSON</button>
       </div>
       {run?.state === 'failed' && <Failed error={new Error(run.text)} retry={start} />}
-      {!run && <Empty title="Not started">{recording ? `Start reads ${what} from the recording.`
+      {!run && here && <Empty title="Not started">{recording ? `Start reads ${what} from the recording.`
         : `Start attaches ${what} on the host of nest serve; it ends when you leave this page.`}</Empty>}
       {run && run.state !== 'failed' && rows.length === 0
         && <Empty title={running ? 'No rows yet' : 'No rows'}>{running
@@ -217,6 +233,7 @@ export function Tools() {
   const { route } = useWorld();
   const recording = useRecording();
   const [search, setSearch] = useState('');
+  const scrolled = useRef('');
   const tools = useLoad((signal) => get<{ rows: Runnable[] }>('tools', {}, signal), []);
   const events = useLoad((signal) => get<{ rows: Runnable[] }>('events', {}, signal), []);
   const error = tools.error ?? events.error;
@@ -225,29 +242,42 @@ export function Tools() {
   if (!tools.data || !events.data)
     return <Loading what="tools and events" />;
   const isHere = (one: Runnable) => (recording ? isRecorded(one, recording.tables) : one.available);
-  const every = [...tools.data.rows, ...events.data.rows];
-  // Of a recording, what is in it comes first.
-  const all = recording ? [...every.filter(isHere), ...every.filter((one) => !isHere(one))] : every;
+  const all = [...tools.data.rows, ...events.data.rows];
   const shown = all.filter((item) =>
     `${nameOf(item)} ${item.summary ?? item.help ?? ''} ${item.layer ?? ''}`.toLowerCase()
       .includes(search.toLowerCase()));
   const item = all.find((other) => nameOf(other) === route.part);
+  // A link may lead to one that is far down in the list.
+  const inView = (element: HTMLAnchorElement | null) => element?.scrollIntoView({ block: 'nearest' });
+  const groups = [
+    { title: 'Tools', items: shown.filter((one) => one.tool && isHere(one)), missing: false },
+    { title: 'Events', items: shown.filter((one) => !one.tool && isHere(one)), missing: false },
+    { title: recording ? 'Not in this recording' : 'Not available here', items: shown.filter((one) => !isHere(one)),
+      missing: true },
+  ];
   return (
     <div class={`tools${item ? ' chosen' : ''}`}>
       <nav class="tool-list" aria-label="Tools and events">
         <input type="search" value={search} placeholder="Search tools and events" aria-label="Search tools and events"
           onInput={(event) => setSearch(event.currentTarget.value)} />
-        <ul>
-          {shown.map((other) => (
-            <li key={nameOf(other)}>
-              <a href={linkTo('tools', nameOf(other), {}, route)} aria-current={other === item ? 'page' : undefined}
-                class={isHere(other) ? '' : 'missing'} title={recording ? '' : other.reason ?? ''}>
-                <strong>{nameOf(other)}</strong>
-                <span>{other.summary ?? other.help}
-                  {isHere(other) ? '' : recording ? ' (not recorded)' : ' (not available here)'}</span>
-              </a>
-            </li>))}
-        </ul>
+        <div class="tool-groups">
+          {groups.map((group) => group.items.length > 0 && <>
+            <h2>{group.title} <span class="quiet">{group.items.length}</span></h2>
+            <ul>
+              {group.items.map((other) => (
+                <li key={nameOf(other)}>
+                  <a href={linkTo('tools', nameOf(other), {}, route)} aria-current={other === item ? 'page' : undefined}
+                    ref={other === item && scrolled.current !== route.part ? (element) => {
+                      scrolled.current = route.part;
+                      inView(element);
+                    } : undefined}
+                    class={group.missing ? 'missing' : ''} title={recording ? '' : other.reason ?? ''}>
+                    <strong>{nameOf(other)}</strong>
+                    <span>{other.summary ?? other.help}</span>
+                  </a>
+                </li>))}
+            </ul></>)}
+        </div>
         {shown.length === 0 && <p class="quiet">No tool or event matches.</p>}
       </nav>
       {item ? <Runner key={nameOf(item)} item={item} here={isHere(item)} fields={fieldsOf(item, events.data.rows)} />
