@@ -155,7 +155,8 @@ coverage:
 	@umask 0; LLVM_PROFILE_FILE='$(abspath $(BUILD))/coverage/profiles/%c%m.profraw' \
 		tests/run -r 6 -B $(BUILD)/coverage $(COVERED); scripts/coverage $(BUILD)/coverage
 
-##> bench-agent  what nest agent costs, by number of connections (root, 3 minutes)
+##> bench-agent  what nest agent costs, by number of connections (root, 6 minutes)
 .PHONY: bench-agent
 bench-agent: all
 	@tests/bench/agent-cost 30
+	@tests/bench/agent-stalls 30

@@ -14,7 +14,7 @@
 
 #define HOUSEKEEPING_NS SHED_PERIOD_NS
 /* A window per second at rest; the samples of a second only while something is suspected. */
-#define REST_NS NSEC_PER_SEC
+#define REST_NS SHED_PACE_MIN_NS
 /* Connections that are followed, of those that wait and of those that move each; and while too much is asked. */
 #define FOLLOWED     128
 #define FOLLOWED_FEW 16
@@ -123,12 +123,29 @@ static void apply_shed(struct agent *agent, enum shed_step before)
 		run_snapshots_set_pace(&diagnosis->snapshots, step >= SHED_SAMPLES ? SHED_NS : REST_NS);
 }
 
+/* The next window keeps the pace of this one. */
+static void choose_pace(struct agent *agent, uint64_t cpu_ns)
+{
+	struct rest *rest = &agent->serve->diagnosis.rest;
+	uint64_t samples = agent->metrics.samples - agent->paced_samples;
+
+	/* The first period loads programs. */
+	if (agent->paced_cpu_ns && samples) {
+		uint64_t sample_ns = (cpu_ns - agent->paced_cpu_ns) / samples;
+
+		rest->pace_ns = shed_rest_pace(sample_ns);
+		rest->price = shed_dense_price(sample_ns);
+	}
+	agent->paced_cpu_ns = cpu_ns;
+	agent->paced_samples = agent->metrics.samples;
+}
+
 static void watch_cost(struct agent *agent)
 {
 	enum shed_step before = agent->shed.step;
-
 	uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + run_snapshots_cpu_ns(&agent->serve->diagnosis.snapshots);
 
+	choose_pace(agent, cpu_ns);
 	if (!shed_note(&agent->shed, clock_monotonic_ns(), cpu_ns))
 		return;
 	say_shed(agent);

@@ -49,6 +49,7 @@ struct agent {
 	struct agent_usual usual;
 	struct shed shed;
 	char shed_why[80];
+	uint64_t paced_cpu_ns, paced_samples; /* when the pace was chosen last */
 	struct snapshot_left_out left_out[SHED_STEPS];
 	struct watchdog *watchdog;
 	uint64_t watched_ns; /* when the watchdog last saw a new sample, and how many there were */

@@ -1,11 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/shed.h"
 
+#include "base/clock.h"
+
 /* Far below the limit, so that what is taken up again fits. */
 #define CALM_SHARE 0.5
 /* Half a minute; each time that taking a step back was too early, twice as long. */
 #define CALM_PERIODS     6
 #define CALM_PERIODS_MAX 120
+
+/* Shares of one CPU that samples at rest and dense ones may take without being made rarer; dense samples per second. */
+#define REST_SHARE  0.02
+#define DENSE_SHARE 0.1
+#define DENSE_RATE  5
+
+uint64_t shed_rest_pace(uint64_t sample_cpu_ns)
+{
+	uint64_t pace_ns = (uint64_t)((double)sample_cpu_ns / REST_SHARE);
+
+	return min_of(max_of(pace_ns, SHED_PACE_MIN_NS), SHED_PACE_MAX_NS);
+}
+
+double shed_dense_price(uint64_t sample_cpu_ns)
+{
+	double share = (double)sample_cpu_ns * DENSE_RATE / (double)NSEC_PER_SEC;
+
+	return share > DENSE_SHARE ? share / DENSE_SHARE : 1;
+}
 
 const char *shed_what(enum shed_step step)
 {

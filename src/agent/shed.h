@@ -31,5 +31,15 @@ struct shed {
 
 /* After each period, with the time and the CPU time so far; whether the step changed. */
 bool shed_note(struct shed *shed, uint64_t now_ns, uint64_t cpu_ns);
+/*
+ * What a sample of the whole host costs decides how often it is taken, long before the limit: on a host with many
+ * namespaces, samples at rest are further apart, and dense sampling ends sooner.
+ */
+#define SHED_PACE_MIN_NS (UINT64_C(1) * 1000000000)
+#define SHED_PACE_MAX_NS (UINT64_C(5) * 1000000000)
+/* Between samples at rest. */
+uint64_t shed_rest_pace(uint64_t sample_cpu_ns);
+/* As rest.price. */
+double shed_dense_price(uint64_t sample_cpu_ns);
 /* What is shed by this step alone, as a noun. */
 const char *shed_what(enum shed_step step);

@@ -18,7 +18,8 @@ static void count_credit(struct rest *rest, uint64_t now_ns)
 	if (rest->resting)
 		rest->credit_ns = min_of(rest->credit_ns + span_ns / CREDIT_SHARE, CREDIT_NS);
 	else
-		rest->credit_ns -= min_of(rest->credit_ns, span_ns);
+		rest->credit_ns -=
+			min_of(rest->credit_ns, (uint64_t)((double)span_ns * (rest->price > 1 ? rest->price : 1)));
 }
 
 bool rest_note(struct rest *rest, uint64_t now_ns, bool stirred)

@@ -9,6 +9,7 @@
 
 struct rest {
 	uint64_t pace_ns;   /* between samples at rest; 0: never rests */
+	double price;       /* of dense sampling: how much faster it uses the credit up; 0: 1 */
 	bool never_dense;   /* whatever is suspected */
 	uint64_t last_ns;   /* the last window; 0: none yet */
 	uint64_t until_ns;  /* dense until then */

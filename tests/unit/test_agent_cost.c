@@ -45,6 +45,26 @@ TEST(dense_sampling_is_used_up)
 	CHECK_EQ_UINT(go_on(&rest, &now_ns, 10, true), 0);
 }
 
+TEST(dense_sampling_that_costs_more_is_used_up_sooner)
+{
+	struct rest rest = {.pace_ns = NSEC_PER_SEC, .price = 4};
+	uint64_t now_ns = NSEC_PER_SEC;
+	unsigned dense = go_on(&rest, &now_ns, 70, true);
+
+	/* A minute of credit at four times the price, and what has grown since. */
+	CHECK(dense >= 15 && dense <= 20);
+}
+
+TEST(costly_samples_are_further_apart)
+{
+	CHECK_EQ_UINT(shed_rest_pace(0), NSEC_PER_SEC);
+	CHECK_EQ_UINT(shed_rest_pace(20 * NSEC_PER_MSEC), NSEC_PER_SEC);
+	CHECK_EQ_UINT(shed_rest_pace(50 * NSEC_PER_MSEC), 2500 * NSEC_PER_MSEC);
+	CHECK_EQ_UINT(shed_rest_pace(NSEC_PER_SEC), 5 * NSEC_PER_SEC);
+	CHECK(shed_dense_price(NSEC_PER_MSEC) == 1);
+	CHECK(shed_dense_price(80 * NSEC_PER_MSEC) == 4);
+}
+
 TEST(a_run_without_a_pace_for_rest_never_rests)
 {
 	struct rest rest = {};

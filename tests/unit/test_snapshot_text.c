@@ -164,6 +164,29 @@ TEST(schedstat_status_limits)
 	CHECK_EQ_UINT(process_parse_limits(""), UINT32_MAX);
 }
 
+TEST(counters_of_many_namespaces)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+
+	/* Together, in runs of one to seven hundred, and once more later, as in a replay. */
+	for (uint32_t netns = 1; netns <= 30; netns++) {
+		snapshot->netns = netns;
+		for (unsigned i = 0; i < netns * netns; i++)
+			counter_parse_pairs(snapshot, "Tcp: InSegs\nTcp: 1\n");
+		counter_parse_pairs(snapshot, netns % 2 ? "Tcp: OutSegs\nTcp: 5\n" : "Tcp: OutSegs\nTcp: 6\n");
+	}
+	for (uint32_t netns = 30; netns >= 1; netns--) {
+		snapshot->netns = netns;
+		counter_parse_pairs(snapshot, "Udp: InDatagrams\nUdp: 7\n");
+	}
+	for (uint32_t netns = 1; netns <= 30; netns++) {
+		CHECK_EQ_UINT(counter_find(snapshot, netns, "TcpInSegs"), 1);
+		CHECK_EQ_UINT(counter_find(snapshot, netns, "TcpOutSegs"), netns % 2 ? 5 : 6);
+		CHECK_EQ_UINT(counter_find(snapshot, netns, "UdpInDatagrams"), 7);
+	}
+	CHECK_EQ_UINT(counter_find(snapshot, 31, "TcpInSegs"), UINT64_MAX);
+}
+
 TEST(counters_by_pairs_of_lines)
 {
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();

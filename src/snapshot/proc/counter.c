@@ -118,14 +118,32 @@ void counter_parse_columns(struct snapshot *snapshot, const char *group, const c
 	}
 }
 
+/* The first counter of another namespace: those of one mostly stand together, some hundreds of them. */
+static const struct counter_record *next_netns(const struct counter_record *counter, const struct counter_record *end)
+{
+	uint32_t netns = counter->netns;
+	size_t step = 256;
+
+	for (; step; step /= 2)
+		while ((size_t)(end - counter) > step && counter[step].netns == netns)
+			counter += step;
+	return counter + 1;
+}
+
 uint64_t counter_find(const struct snapshot *snapshot, uint32_t netns, const char *name)
 {
-	uint64_t value = UINT64_MAX;
+	const struct counter_record *counter = snapshot_first(snapshot, &counter_type),
+				    *end = snapshot_last(snapshot, &counter_type);
 
-	snapshot_each(snapshot, counter_type, const struct counter_record, counter)
-		if (counter->netns == netns && strcmp(counter->counter, name) == 0)
-			value = counter->value;
-	return value;
+	while (counter < end) {
+		if (counter->netns != netns)
+			counter = next_netns(counter, end);
+		else if (strcmp(counter->counter, name) == 0)
+			return counter->value;
+		else
+			counter++;
+	}
+	return UINT64_MAX;
 }
 
 /* 0: read; 1: this kernel does not have the file and it is optional. */
