@@ -20,7 +20,8 @@ static void add_licences(struct buf *text)
 {
 	const struct embedded_file *file = embed_find("licences.txt");
 
-	buf_add_text(text, "nest is free software: GPL-2.0-or-later (BPF programs: GPL-2.0-only). There is no warranty.\n");
+	buf_add_text(text,
+		     "nest is free software: GPL-2.0-or-later (BPF programs: GPL-2.0-only). There is no warranty.\n");
 	if (file)
 		buf_add(text, file->begin, (size_t)(file->end - file->begin));
 }

@@ -15,6 +15,9 @@
 #include "snapshot/netlink/translation.h"
 #include "tool/core/cgroups.h"
 
+/* How long after its end a run waits for the sample that was asked for. */
+#define OVERDUE_NS         (2 * NSEC_PER_SEC)
+
 #define SAMPLES            5  /* per window */
 #define SAMPLES_MIN        2  /* per window, however short */
 #define SAMPLES_A_SECOND   20 /* at most, but for that */
@@ -447,11 +450,23 @@ static int end_window(struct run_diagnosis *diagnosis)
 	return r != 0 ? r : diagnosis->last;
 }
 
-static void set_deadline(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
+static void on_overdue(void *context, uint64_t expirations _unused_)
 {
-	if (!diagnosis->run->recording && diagnosis->duration_ns)
-		diagnosis->deadline_ns =
-			snapshot->begin_boot_ns + diagnosis->duration_ns + diagnosis->snapshots.pace_ns;
+	run_stop(context, 0);
+}
+
+/* A sample ends the run, and the clock where none comes: the process that samples may be held up for long. */
+static int set_deadline(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
+{
+	struct run *run = diagnosis->run;
+	uint64_t rest_ns = diagnosis->duration_ns + diagnosis->snapshots.pace_ns;
+	int r;
+
+	if (run->recording || !diagnosis->duration_ns)
+		return 0;
+	diagnosis->deadline_ns = snapshot->begin_boot_ns + rest_ns;
+	r = loop_add_timer(run->loop, rest_ns + OVERDUE_NS, 0, on_overdue, run, NULL);
+	return r < 0 ? why_set(&run->why, r, "cannot wait: %s", strerror(-r)) : 0;
 }
 
 static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const void *item)
@@ -479,7 +494,9 @@ static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const v
 	diagnosis->coarse = snapshot->pace_ns >= diagnosis->window_ns;
 	over = count_sample(&diagnosis->count, diagnosis->samples, diagnosis->window_ns, time_of(snapshot));
 	if (first)
-		set_deadline(diagnosis, snapshot);
+		r = set_deadline(diagnosis, snapshot);
+	if (r < 0)
+		return r;
 	/* What lies between the past and this run is of neither. */
 	if (first && diagnosis->has_past)
 		end_past_window(diagnosis);

@@ -110,6 +110,7 @@ static int note_skipped(struct run_snapshots *snapshots, uint64_t skipped)
 	struct run *run = snapshots->run;
 	uint64_t gap_ns = skipped * snapshots->pace_ns;
 
+	snapshots->known_ns = clock_ns(CLOCK_BOOTTIME);
 	snapshots->skipped += skipped;
 	if (gap_ns < GAP_NS)
 		return 0;
@@ -129,6 +130,7 @@ static int receive(struct run_snapshots *snapshots)
 	int r = sampler_take(snapshots->sampler, snapshots->snapshot, &snapshots->run->why);
 
 	snapshots->taken++;
+	snapshots->known_ns = clock_ns(CLOCK_BOOTTIME);
 	if (r < 0)
 		return r;
 	complete(snapshots);
@@ -291,6 +293,16 @@ static int next(struct run_source *source, struct run *run, uint64_t *ret_ns)
 	return r;
 }
 
+/* The samples that did not come before the end. */
+static int finish(struct run_source *source, struct run *run _unused_)
+{
+	struct run_snapshots *snapshots = (struct run_snapshots *)source;
+
+	if (snapshots->taken < 2 || snapshots->paused || !snapshots->pace_ns)
+		return 0;
+	return note_skipped(snapshots, (clock_ns(CLOCK_BOOTTIME) - snapshots->known_ns) / snapshots->pace_ns);
+}
+
 static void account(struct run_source *source, struct run *run _unused_, struct run_account *account)
 {
 	const struct run_snapshots *snapshots = (struct run_snapshots *)source;
@@ -318,6 +330,7 @@ static const struct run_source_ops snapshots_ops = {
 	.open_recorded = open_recorded,
 	.next = next,
 	.give = give,
+	.finish = finish,
 	.account = account,
 	.close = close_snapshots,
 };

@@ -26,11 +26,12 @@ struct run_snapshots {
 	struct replay *replay;
 	uint64_t due_ns; /* recorded: the next one that is wanted */
 	uint64_t lost;
-	bool refresh;     /* live: namespaces are looked for before the next one */
-	uint64_t missed;  /* live: that were due since the one under way was asked for */
-	uint64_t taken;   /* live: samples so far */
-	uint64_t skipped; /* live: samples that were due while another was taken, or the process was stopped */
-	uint64_t gaps_ns; /* live: time without a sample where that was more than a second */
+	bool refresh;      /* live: namespaces are looked for before the next one */
+	uint64_t missed;   /* live: that were due since the one under way was asked for */
+	uint64_t known_ns; /* CLOCK_BOOTTIME: until then samples came, or their loss was noted */
+	uint64_t taken;    /* live: samples so far */
+	uint64_t skipped;  /* live: samples that were due while another was taken, or the process was stopped */
+	uint64_t gaps_ns;  /* live: time without a sample where that was more than a second */
 };
 
 /* Makes it a source of the run. */

@@ -29,6 +29,21 @@ is "$(number "$room/gap.nest" 'SELECT max(begin_boot_ns) - min(begin_boot_ns) < 
 like "$(tail -n 1 "$nest_err")" '[1-9][0-9]* lost; .*samples skipped, no sample for [0-9.]+ s' 'and reports the gap'
 is "$(number "$room/gap.nest" "SELECT sum(count) > 10 FROM loss WHERE source = 'sample'")" 1 'also in the recording'
 
+# The process that samples is held up to the end: the clock ends the run all the same, and the rest is loss.
+nest_bg record -N "$host" -o "$room/held.nest" -d 5
+wait_ready "$nest_err"
+has_begun() {
+	[ "$(number "$room/held.nest" 'SELECT count(*) > 4 FROM sample')" = 1 ]
+}
+wait_for 20 has_begun
+sampler=$(cat "/proc/$nest_pid/task/"*/children)
+kill -STOP $sampler
+begin=$SECONDS
+wait "$nest_pid"
+is "$? $((SECONDS - begin < 12))" '0 1' 'a sampler that is held up does not hold up the run'
+like "$(tail -n 1 "$nest_err")" '[1-9][0-9]* lost; .*samples skipped' 'and its samples are lost'
+kill -CONT $sampler 2>/dev/null
+
 # A recording that vanishes.
 vanish_delete() { rm "$1"; }
 vanish_truncate() { truncate -s 100 "$1"; }

@@ -40,7 +40,7 @@ static const char *findings_of(const char *windows)
 			continue;
 		diagnosis_add_window(diagnosis, window_finish(window));
 		seen[count++] = diagnosis_get(diagnosis)->findings.count > 0 ? 'F'
-				: diagnosis_is_stirred(diagnosis)	     ? 's'
+				: diagnosis_is_stirred(diagnosis)            ? 's'
 									     : '-';
 		CHECK(!diagnosis_is_settled(diagnosis));
 	}

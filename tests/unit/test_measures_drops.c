@@ -65,7 +65,8 @@ TEST(drops_of_a_connection)
 						    {"drop_reason", "\"NETFILTER_DROP\""},
 						    {"drop_dev", "\"eth0\""},
 						    {}};
-	static const struct expected in_a_queue[] = {{"drop_count", "14"}, {"drop_firewall", "0"}, {"drop_qdisc", "14"}, {}};
+	static const struct expected in_a_queue[] = {
+		{"drop_count", "14"}, {"drop_firewall", "0"}, {"drop_qdisc", "14"}, {}};
 	static const struct expected too_few[] = {{"drop_count", "14"}, {"drop_explains", "false"}, {}};
 
 	/* Half of what was retransmitted is enough. */

@@ -7,6 +7,7 @@
 #include "snapshot/netlink/conntrack.h"
 #include "snapshot/netlink/tunnel.h"
 #include "snapshot/proc/cgroup.h"
+#include "snapshot/proc/cgroup_path.h"
 #include "snapshot/proc/counter.h"
 #include "snapshot/proc/cpu.h"
 #include "snapshot/proc/memory.h"
@@ -137,6 +138,8 @@ TEST(system_calls_and_their_descriptors)
 	CHECK_EQ_UINT(process_parse_poll_of_one("running\n"), 0);
 	CHECK_ERR(process_parse_syscall("", &thread), -EBADMSG);
 	CHECK_ERR(process_parse_syscall("99999999 0x1", &thread), -EBADMSG);
+	/* The largest number is how an unknown one is kept. */
+	CHECK_ERR(process_parse_syscall("65535 0x1", &thread), -EBADMSG);
 }
 
 TEST(schedstat_status_limits)
@@ -407,6 +410,33 @@ TEST(control_groups_of_both_versions)
 	CHECK_ERR(cgroup_parse_mount(mounts, "freezer", path, sizeof(path)), -ENODATA);
 	CHECK_ERR(cgroup_parse_mount(mounts, "rw", path, 4), -ENODATA);
 	CHECK_ERR(cgroup_parse_mount("", "cpu", path, sizeof(path)), -ENODATA);
+}
+
+TEST(a_group_holds_what_is_below_it)
+{
+	CHECK(cgroup_path_is_below("/web", "/web"));
+	CHECK(cgroup_path_is_below("/web/one", "/web"));
+	CHECK(cgroup_path_is_below("/web/one", "/web/"));
+	CHECK(cgroup_path_is_below("/web", "/"));
+	CHECK(!cgroup_path_is_below("/website", "/web"));
+	CHECK(!cgroup_path_is_below("/we", "/web"));
+	CHECK(!cgroup_path_is_below(NULL, "/web"));
+	CHECK(!cgroup_path_is_below(NULL, "/"));
+}
+
+TEST(the_group_of_a_process)
+{
+	char path[16];
+
+	CHECK_OK(cgroup_text_find("12:cpu,cpuacct:/web\n0::/unified\n", "cpu", path, sizeof(path)));
+	CHECK_EQ_TEXT(path, "/web");
+	CHECK_OK(cgroup_text_find("12:cpu,cpuacct:/web\n0::/unified\n", "", path, sizeof(path)));
+	CHECK_EQ_TEXT(path, "/unified");
+	/* No path, or none that begins at the root. */
+	CHECK_ERR(cgroup_text_find("0::\n", "", path, sizeof(path)), -ENODATA);
+	CHECK_ERR(cgroup_text_find("0::web\n", "", path, sizeof(path)), -ENODATA);
+	CHECK_ERR(cgroup_text_find("0::/as-long-as-path\n", "", path, sizeof(path)), -E2BIG);
+	CHECK_OK(cgroup_text_find("0::/one-shorter-ab\n", "", path, sizeof(path)));
 }
 
 TEST(tun_devices)

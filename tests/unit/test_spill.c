@@ -70,8 +70,7 @@ static uint64_t file_kib(void)
 	for (int fd = 0; fd < 100; fd++) {
 		struct stat info;
 
-		if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 0 &&
-		    info.st_size > 1 << 20)
+		if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 0 && info.st_size > 1 << 20)
 			return (uint64_t)info.st_blocks / 2;
 	}
 	return 0;

@@ -74,15 +74,16 @@ TEST(evidence_against_that_did_not_show)
 /* 0.75 with -0.5 is 0.25 / 0.5: at the threshold it would still be reported. */
 TEST(evidence_against_that_would_change_nothing)
 {
-	CHECK_EQ_TEXT(ask(CAUSE("c") RULE("a", "level > 1", "c", "0.75", "x") RULE("n", "other > 3", "c", "-0.5", "z"),
-			  5, 0),
-		      "without [a] it would be at 0.00, and 0.50 is needed");
+	CHECK_EQ_TEXT(
+		ask(CAUSE("c") RULE("a", "level > 1", "c", "0.75", "x") RULE("n", "other > 3", "c", "-0.5", "z"), 5, 0),
+		"without [a] it would be at 0.00, and 0.50 is needed");
 	/* A rule about another kind of module has no place to look at. */
-	CHECK_EQ_TEXT(ask(CAUSE("c") RULE("a", "level > 1", "c", "0.75", "x")
-			  "rule n\nabout: conn\nwhen: loss_share > 0.1\nsuggests: c\ncertainty: -0.9\nfamily: z\n"
-			  "because: loss\n\n",
-			  5, 0),
-		      "without [a] it would be at 0.00, and 0.50 is needed");
+	CHECK_EQ_TEXT(
+		ask(CAUSE("c") RULE("a", "level > 1", "c", "0.75", "x") "rule n\nabout: conn\nwhen: loss_share > "
+									"0.1\nsuggests: c\ncertainty: -0.9\nfamily: z\n"
+									"because: loss\n\n",
+		    5, 0),
+		"without [a] it would be at 0.00, and 0.50 is needed");
 }
 
 TEST(what_the_runner_up_lacks)

@@ -215,6 +215,8 @@ TEST(fragments)
 TEST(ipv6)
 {
 	struct packet p = {.bytes = {0x60, 0, 0, 0, 0, 20, 6, 64}, .len = 60};
+	struct wire_packet packet;
+	char text[ADDR_TEXT_MAX];
 
 	p.bytes[8] = p.bytes[24] = 0xfd;
 	p.bytes[23] = 2;
@@ -224,6 +226,9 @@ TEST(ipv6)
 	p.bytes[51] = 9;
 	p.bytes[53] = 0x14;
 	CHECK_EQ_INT(parse(&p, false).kind, WIRE_REFUSED);
+	packet = parse(&p, false);
+	addr_format(&packet.raddr, text);
+	CHECK_EQ_TEXT(text, "fd00::2");
 	p.bytes[6] = 58;
 	CHECK_EQ_INT(parse(&p, false).kind, WIRE_OTHER);
 }
