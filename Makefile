@@ -134,8 +134,8 @@ $(BUILD)/.commit: FORCE
 $(BUILD)/obj/src/run/build_info.o: CPPFLAGS += -DNEST_COMMIT='"$(COMMIT)"'
 $(BUILD)/obj/src/run/build_info.o: $(BUILD)/.commit
 
-# Without paths of this tree, which would stand in the line info of BTF.
-BPF_FLAGS := -target bpf -mcpu=v3 -ffile-prefix-map=$(CURDIR)/= -D__TARGET_ARCH_$(BPF_ARCH) -Isrc -O2 -g \
+# Without the path of this tree, which would stand in the line info of BTF.
+BPF_FLAGS := -target bpf -mcpu=v3 -ffile-prefix-map=$(CURDIR)=. -D__TARGET_ARCH_$(BPF_ARCH) -Isrc -O2 -g \
 	     -Wall -Wextra -Wno-unused-parameter \
 	     -isystem $(SYSROOT)/usr/include/$(MACHINE)-linux-gnu $(if $(SYSROOT),-isystem $(SYSROOT)/usr/include)
 

@@ -12,7 +12,7 @@ $(BUILD)/obj/src/flow/%.pic.o: src/flow/%.c | $(BUILD)/.packages
 	@mkdir -p $(@D)
 	$(Q)$(CC) -D_GNU_SOURCE -Isrc -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -fno-plt -fomit-frame-pointer \
 		-fno-tree-slp-vectorize -fcf-protection=none -falign-functions=64 $(WARNINGS) \
-		-ffile-prefix-map=$(CURDIR)/= -MMD -MP -c -o $@ $<
+		-ffile-prefix-map=$(CURDIR)=. -MMD -MP -c -o $@ $<
 
 $(BUILD)/libnestflow.so: $(NESTFLOW_OBJECTS)
 	$(call say,LINK)

@@ -172,7 +172,7 @@ static void account_loss(struct run_source *source, struct run *run _unused_, st
 	add_reason(account, all.ring, "ring buffer full (--buffer)");
 	add_reason(account, all.groups, NO_ROOM);
 	add_reason(account, all.rooms, "too many events written at once");
-	add_reason(account, all.memory, "started, but not kept until their end (map full)");
+	add_reason(account, all.memory, "started, but their end was not seen (map full, or too many calls at a time)");
 	add_reason(account, all.missed, "at most, missed while their BPF program was running");
 	live_warn_hidden(events->live);
 	if (kernel_symbols_missing())

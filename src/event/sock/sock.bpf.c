@@ -193,9 +193,8 @@ static __always_inline bool call_ended(void *calls, struct call *ret_call)
 	int BPF_KRETPROBE(program##_done, int result)                                                                  \
 	{                                                                                                              \
 		struct call call;                                                                                      \
-		return call_ended(&sock_send_calls, &call)                                                             \
-			       ? send_returned(ctx, (struct sock *)call.sk, result, false)                             \
-			       : 0;                                                                                    \
+		return call_ended(&sock_send_calls, &call) ? send_returned(ctx, (struct sock *)call.sk, result, false) \
+							   : 0;                                                        \
 	}
 
 #define RECEIVE_BY_KPROBE(program, function)                                                                           \
