@@ -36,6 +36,9 @@ static const struct field udp_fields[] = {
 	FIELD(struct udp_measures, recvq_share, RATIO, "samples with data that the application had not read",
 	      .unit = "%"),
 	FIELD(struct udp_measures, recvq_fill_max, RATIO, "largest share of the receive buffer in use", .unit = "%"),
+	FIELD(struct udp_measures, unread_recent_ns, DURATION,
+	      "longest time with datagrams in its receive queue and no read, in this window and the two before"),
+	FIELD(struct udp_measures, recvq_read, BOOL, "its receive queue has shrunk in this run: a program reads"),
 	FIELD(struct udp_measures, drops_count, COUNT, "datagrams dropped because the receive buffer was full"),
 };
 RECORD_TYPE(udp_measures_type, "measure.udp", struct udp_measures, udp_fields, "measures of a UDP socket in a window");
@@ -52,6 +55,9 @@ struct socket_track {
 	unsigned seen[RECENT], queued[RECENT]; /* samples of a listener in the last windows, newest first */
 	uint64_t backlog_min, backlog_peak, recvq_min, recvq_max, sendq_max;
 	double fill_max;
+	bool read;                  /* its queue shrank at some time */
+	uint64_t unread_since_ns;   /* nothing was read since; 0: its queue is empty */
+	uint64_t unread_ns[RECENT]; /* longest such time in the last windows, newest first */
 };
 
 struct state {
@@ -70,7 +76,20 @@ static bool is_udp(const struct socket_record *s)
 	return s->proto == 17;
 }
 
-static void sample_socket(struct window *window, struct state *state, const struct socket_record *s)
+static void sample_reading(struct socket_track *t, const struct socket_record *s, uint64_t now_ns)
+{
+	bool shrank = t->socket.proto == s->proto && s->recvq_bytes < t->socket.recvq_bytes;
+
+	t->read |= shrank;
+	if (s->recvq_bytes == 0)
+		t->unread_since_ns = 0;
+	else if (shrank || !t->unread_since_ns)
+		t->unread_since_ns = now_ns;
+	if (t->unread_since_ns)
+		t->unread_ns[0] = max_of(t->unread_ns[0], now_ns - t->unread_since_ns);
+}
+
+static void sample_socket(struct window *window, struct state *state, const struct socket_record *s, uint64_t now_ns)
 {
 	struct socket_track *t = map_put(&state->tracks, &s->cookie, NULL);
 
@@ -83,13 +102,19 @@ static void sample_socket(struct window *window, struct state *state, const stru
 		struct socket_track before = *t;
 
 		*t = (struct socket_track){.track = before.track,
+					   .socket = before.socket,
+					   .read = before.read,
+					   .unread_since_ns = before.unread_since_ns,
 					   .has_base = true,
 					   .base_drops = base,
 					   .backlog_min = UINT64_MAX,
 					   .recvq_min = UINT64_MAX};
 		memcpy(&t->seen[1], &before.seen[0], sizeof(t->seen) - sizeof(t->seen[0]));
 		memcpy(&t->queued[1], &before.queued[0], sizeof(t->queued) - sizeof(t->queued[0]));
+		memcpy(&t->unread_ns[1], &before.unread_ns[0], sizeof(t->unread_ns) - sizeof(t->unread_ns[0]));
 	}
+	if (is_udp(s))
+		sample_reading(t, s, now_ns);
 	t->socket = *s;
 	t->samples++;
 	if (is_listener(s)) {
@@ -115,7 +140,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 
 	snapshot_each(snapshot, socket_type, struct socket_record, s)
 		if (s->cookie != UINT64_MAX && (is_listener(s) || is_udp(s)))
-			sample_socket(window, state, s);
+			sample_socket(window, state, s, snapshot->begin_boot_ns);
 }
 
 static double queued_share(const struct socket_track *t)
@@ -151,6 +176,15 @@ static void add_listener(const struct socket_track *t, const char *id, const cha
 	module->activity = t->backlog_min > 0 ? ACTIVITY_WAITING : ACTIVITY_IDLE;
 }
 
+static uint64_t longest_unread(const struct socket_track *t)
+{
+	uint64_t longest = 0;
+
+	for (unsigned i = 0; i < RECENT; i++)
+		longest = max_of(longest, t->unread_ns[i]);
+	return longest;
+}
+
 static void add_udp(const struct socket_track *t, const char *id, const char *name, struct graph *graph)
 {
 	struct module *module = graph_module(graph, MODULE_UDP, id, name);
@@ -168,6 +202,8 @@ static void add_udp(const struct socket_track *t, const char *id, const char *na
 		.rcvbuf = t->socket.rcvbuf == UINT32_MAX ? UINT64_MAX : t->socket.rcvbuf,
 		.recvq_share = (double)t->recvq / t->samples,
 		.recvq_fill_max = t->fill_max,
+		.recvq_read = t->read,
+		.unread_recent_ns = longest_unread(t),
 		.drops_count = delta_between32(t->base_drops, t->socket.drops),
 	};
 	module->inode = t->socket.inode;

@@ -22,6 +22,8 @@ struct udp_measures {
 	uint64_t sendq_max_bytes;
 	uint64_t rcvbuf;
 	double recvq_share, recvq_fill_max;
+	bool recvq_read;
+	uint64_t unread_recent_ns;
 	uint64_t drops_count;
 };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "diagnose/measure/host_counters.h"
+
+#include <linux/netfilter.h>
+
 #include "diagnose/graph/window.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/netlink/conntrack.h"
@@ -56,7 +59,7 @@ static const struct field host_fields[] = {
 	FIELD(H, conntrack_drops, COUNT, "packets dropped because the conntrack table was full"),
 	FIELD(H, conntrack_invalid, COUNT, "packets marked invalid by conntrack"),
 	FIELD(H, firewall_drops, COUNT, "packets dropped by firewall rules with a counter"),
-	FIELD(H, firewall_rejects, COUNT, "packets rejected by firewall rules with a counter"),
+	FIELD(H, firewall_rejects, COUNT, "packets rejected by firewall rules with a counter, but for input chains"),
 	FIELD(H, ports_share, RATIO, "share of the local ports in use towards the busiest remote endpoint",
 	      .unit = "%"),
 	FIELD(H, ports_used, COUNT, "local ports in use towards it"),
@@ -132,6 +135,23 @@ static void add_known(uint64_t *sum, uint64_t value)
 		*sum = *sum == UINT64_MAX ? value : *sum + value;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+/* Others ask, and a reject is the polite no: whether it hits a service of this host is known by its drops. */
+static bool is_input(const struct snapshot *snapshot, const struct firewall_rule_record *rule)
+{
+	if (rule->nf_family != NFPROTO_INET && rule->nf_family != NFPROTO_IPV4 && rule->nf_family != NFPROTO_IPV6)
+		return false;
+	snapshot_each(snapshot, firewall_chain_type, struct firewall_chain_record, chain)
+		if (chain->nf_family == rule->nf_family && is_same(chain->nf_table, rule->nf_table) &&
+		    is_same(chain->chain, rule->chain))
+			return chain->hook == NF_INET_LOCAL_IN;
+	return false;
+}
+
 static void gather(const struct snapshot *snapshot, struct figures *f)
 {
 	memset(f, 0xff, sizeof(*f));
@@ -160,11 +180,12 @@ static void gather(const struct snapshot *snapshot, struct figures *f)
 		    conntrack->entries_max > 0)
 			f->conntrack_share = (double)conntrack->entries / (double)conntrack->entries_max;
 	}
-	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule)
-		if (rule->packets != UINT64_MAX)
-			add_known(rule->verdict == VERDICT_REJECT ? &f->firewall_rejects : &f->firewall_drops,
-				  rule->verdict == VERDICT_DROP || rule->verdict == VERDICT_REJECT ? rule->packets
-												   : UINT64_MAX);
+	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule) {
+		if (rule->verdict == VERDICT_DROP)
+			add_known(&f->firewall_drops, rule->packets);
+		if (rule->verdict == VERDICT_REJECT && !is_input(snapshot, rule))
+			add_known(&f->firewall_rejects, rule->packets);
+	}
 	snapshot_each(snapshot, memory_type, struct memory_record, memory)
 		f->memory = *memory;
 	/* The limits can be read only in the initial namespace; that they are exceeded, in each. */
@@ -306,8 +327,9 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 static const struct measurer host_measurer = {
 	.name = "host",
 	.stage = MEASURE_HOST,
-	.needs = MEASURER_NEEDS(&counter_type, &softnet_type, &conntrack_type, &firewall_rule_type, &memory_type,
-				&protocol_type, &host_limit_type, &link_type, &cpu_type),
+	.needs =
+		MEASURER_NEEDS(&counter_type, &softnet_type, &conntrack_type, &firewall_rule_type, &firewall_chain_type,
+			       &memory_type, &protocol_type, &host_limit_type, &link_type, &cpu_type),
 	.state_size = sizeof(struct state),
 	.sample = sample,
 	.finish = finish,
