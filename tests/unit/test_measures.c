@@ -760,6 +760,32 @@ TEST(the_loopback_interface_is_the_way_to_this_host)
 		   (struct expected[]){{"dev", "\"lo\""}, {"link_up", "false"}, {"route_error", "null"}, {}});
 }
 
+/* A reply of one segment, larger than half of the MSS, for each request, 40 ms apart; or two such segments. */
+static unsigned segments_per_reply;
+
+static void replies(struct scene *s, unsigned n)
+{
+	(void)n;
+	s->tcp.data_segs_in += 5;
+	s->tcp.bytes_received += 5 * 300;
+	s->tcp.data_segs_out += 5 * segments_per_reply;
+	s->tcp.bytes_sent += 5 * segments_per_reply * 1000;
+	s->tcp.bytes_acked += 5 * segments_per_reply * 1000;
+	s->tcp.srtt_ns = 60 * MS;
+}
+
+TEST(the_ack_of_a_single_segment_may_wait_for_the_next_request)
+{
+	for (segments_per_reply = 1; segments_per_reply <= 2; segments_per_reply++) {
+		_cleanup_measured_ struct graph *graph = measure(replies, NULL, 2);
+
+		check_some(&conn_measures_type, module_of(graph, CONN)->measures.conn,
+			   (struct expected[]){{"segment_bytes", "1000"},
+					       {"acks_may_wait", segments_per_reply == 1 ? "true" : "false"},
+					       {}});
+	}
+}
+
 /* --- handshakes --- */
 
 static void put_request(struct snapshot *snapshot, const char *from, uint16_t lport, uint8_t timeouts)

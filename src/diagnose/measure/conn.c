@@ -522,16 +522,19 @@ static void measure_samples(const struct conn_track *c, struct conn_measures *m)
 }
 
 /*
- * A peer acknowledges every second full segment at once. The acknowledgement of less waits for something to ride on:
- * the reply, the next request, in the end a timer (40 ms, up to 250 with other systems). That is measured as RTT,
- * and shows what the remote program does. A change beyond one tick of the shorter timer is the path's.
+ * A peer acknowledges every second full segment at once. The acknowledgement of less, or of one segment for each that it
+ * sends itself, waits for something to ride on: the reply, the next request, in the end a timer (40 ms, up to 250 with
+ * other systems). That is measured as RTT, and shows what the remote program does. A change beyond one tick of the
+ * shorter timer is the path's.
  */
 #define ACK_TIMER_NS      250000000
 #define ACK_TIMER_STEP_NS 60000000
 
 static bool acks_may_wait(const struct conn_measures *m)
 {
-	bool full = m->segment_bytes != UINT64_MAX && m->segment_bytes * 2 > m->mss;
+	bool alone = m->segment_bytes != UINT64_MAX && m->segment_bytes > 0 && m->data_segs_in != UINT64_MAX &&
+		     m->sent_bytes / m->segment_bytes <= m->data_segs_in;
+	bool full = m->segment_bytes != UINT64_MAX && m->segment_bytes * 2 > m->mss && !alone;
 	bool grew = m->rtt_base_ns != UINT64_MAX && m->rtt_ns > m->rtt_base_ns + ACK_TIMER_STEP_NS;
 
 	return m->rtt_excess_ns < ACK_TIMER_NS && !full && !grew;
