@@ -26,7 +26,6 @@ static const struct field span_fields[] = {
 	FIELD(struct finding_span, change_ns, TIME, "when its certainty or sentence last changed", .hidden = true),
 	FIELD(struct finding_span, end_ns, TIME, "when it was last seen; unknown while it is active", .hidden = true),
 	FIELD(struct finding_span, peak, RATIO, "highest certainty so far", .hidden = true),
-	FIELD(struct finding_span, netns_name, TEXT, "network namespace", .hidden = true),
 };
 RECORD_TYPE(finding_span_type, "finding_span", struct finding_span, span_fields,
 	    "a finding from its beginning to its end");
@@ -126,8 +125,10 @@ static void update(struct finding_entry *entry, const struct diagnosis_record *r
 	if (fabs(entry->finding.certainty - finding->certainty) >= STEP && entry->finding.cause)
 		span->change_ns = now_ns;
 	span->peak = max_of(span->peak, finding->certainty);
-	span->netns_name = record->netns_name;
 	entry->finding = *finding;
+	/* Several namespaces stand side by side here, each with a diagnosis of its own. */
+	if (!finding->netns_name)
+		entry->finding.netns_name = record->netns_name;
 	entry->finding.accused = entry->finding.summary = NULL;
 	keeper_init(&entry->keeper);
 	keeper_own(&entry->keeper, &finding_type, &entry->finding);

@@ -18,7 +18,6 @@ struct finding_span {
 	uint64_t end_ns;    /* when it was last seen; unknown while it is active */
 	uint64_t age_ns;    /* since its beginning, or how long it lasted */
 	double peak;        /* the most certain it was */
-	const char *netns_name;
 };
 
 extern const struct record_type finding_span_type;
