@@ -26,16 +26,16 @@ static void read_drops(struct flow_minutes *drops, const struct snapshot *snapsh
 {
 	flow_minutes_begin(drops);
 	snapshot_each(snapshot, drop_type, const struct drop_record, drop) {
-		struct flow_key key = {.laddr = drop->laddr,
-				       .raddr = drop->raddr,
-				       .dir = drop->dir,
-				       .proto = drop->proto,
-				       .state = drop->state,
-				       .flags = drop->flags,
-				       .lport = drop->lport,
-				       .cookie = drop->cookie,
-				       .netns = drop->netns,
-				       .rport = drop->rport};
+		struct flow_minutes_key key = {.laddr = drop->laddr,
+					       .raddr = drop->raddr,
+					       .dir = drop->dir,
+					       .proto = drop->proto,
+					       .state = drop->state,
+					       .flags = drop->flags,
+					       .lport = drop->lport,
+					       .cookie = drop->cookie,
+					       .netns = drop->netns,
+					       .rport = drop->rport};
 
 		copy_text(key.what, sizeof(key.what), drop->reason);
 		copy_text(key.place, sizeof(key.place), drop->place);
@@ -49,12 +49,12 @@ static void read_retransmits(struct flow_minutes *retransmits, const struct snap
 {
 	flow_minutes_begin(retransmits);
 	snapshot_each(snapshot, retransmission_type, const struct retransmission_record, record) {
-		struct flow_key key = {.laddr = record->laddr,
-				       .raddr = record->raddr,
-				       .lport = record->lport,
-				       .cookie = record->cookie,
-				       .netns = record->netns,
-				       .rport = record->rport};
+		struct flow_minutes_key key = {.laddr = record->laddr,
+					       .raddr = record->raddr,
+					       .lport = record->lport,
+					       .cookie = record->cookie,
+					       .netns = record->netns,
+					       .rport = record->rport};
 
 		copy_text(key.what, sizeof(key.what), enum_name_find(&retransmission_kind_names, record->kind));
 		flow_minutes_read(retransmits, &key, record->count, record->bytes);
@@ -69,7 +69,7 @@ struct rows {
 	uint64_t time_ns, span_ns;
 };
 
-static int add_drop(void *context, const struct flow_key *key, const struct flow_total *total)
+static int add_drop(void *context, const struct flow_minutes_key *key, const struct flow_total *total)
 {
 	const struct rows *rows = context;
 	struct drop_minute_record row = {.time_ns = rows->time_ns,
@@ -90,7 +90,7 @@ static int add_drop(void *context, const struct flow_key *key, const struct flow
 	return store_add(rows->table, &RECORD_OF(&row));
 }
 
-static int add_retransmit(void *context, const struct flow_key *key, const struct flow_total *total)
+static int add_retransmit(void *context, const struct flow_minutes_key *key, const struct flow_total *total)
 {
 	const struct rows *rows = context;
 	struct retransmit_minute_record row = {.time_ns = rows->time_ns,

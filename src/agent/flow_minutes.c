@@ -15,15 +15,15 @@ struct known_total {
 };
 
 struct grown_flow {
-	struct flow_key key;
+	struct flow_minutes_key key;
 	struct flow_total total;
 };
 
 void flow_minutes_init(struct flow_minutes *minutes)
 {
 	*minutes = (struct flow_minutes){
-		.totals = MAP_INIT(sizeof(struct flow_key), sizeof(struct known_total), TOTALS_MAX),
-		.grown = MAP_INIT(sizeof(struct flow_key), sizeof(struct flow_total), TOTALS_MAX),
+		.totals = MAP_INIT(sizeof(struct flow_minutes_key), sizeof(struct known_total), TOTALS_MAX),
+		.grown = MAP_INIT(sizeof(struct flow_minutes_key), sizeof(struct flow_total), TOTALS_MAX),
 	};
 }
 
@@ -39,9 +39,9 @@ void flow_minutes_begin(struct flow_minutes *minutes)
 }
 
 /* What happened, without the flow. */
-static struct flow_key rest_of(const struct flow_key *key)
+static struct flow_minutes_key rest_of(const struct flow_minutes_key *key)
 {
-	struct flow_key rest;
+	struct flow_minutes_key rest;
 
 	memset(&rest, 0, sizeof(rest));
 	memcpy(rest.what, key->what, sizeof(rest.what));
@@ -51,9 +51,9 @@ static struct flow_key rest_of(const struct flow_key *key)
 	return rest;
 }
 
-static void add_to(struct map *sums, const struct flow_key *key, const struct flow_total *grown)
+static void add_to(struct map *sums, const struct flow_minutes_key *key, const struct flow_total *grown)
 {
-	struct flow_key rest = rest_of(key);
+	struct flow_minutes_key rest = rest_of(key);
 	struct flow_total *sum = map_put(sums, key, NULL) ?: map_put(sums, &rest, NULL);
 
 	if (!sum)
@@ -62,13 +62,13 @@ static void add_to(struct map *sums, const struct flow_key *key, const struct fl
 	sum->bytes += grown->bytes;
 }
 
-void flow_minutes_read(struct flow_minutes *minutes, const struct flow_key *key, uint64_t count, uint64_t bytes)
+void flow_minutes_read(struct flow_minutes *minutes, const struct flow_minutes_key *key, uint64_t count, uint64_t bytes)
 {
 	struct known_total *known = map_put(&minutes->totals, key, NULL), none = {};
-	struct flow_key row = *key;
+	struct flow_minutes_key row = *key;
 	struct flow_total grown;
 
-	/* Without room its total cannot be told from growth: left to the next reading that has room. */
+	/* Without room its total would count as growth: left to the next reading that has room. */
 	if (!known)
 		return;
 	/* A total that shrank began again. */
@@ -105,14 +105,14 @@ static int largest_first(const void *a, const void *b)
 
 static int take_rows(const struct grown_flow *flows, size_t count, flow_minutes_fn *fn, void *context)
 {
-	struct map rest = MAP_INIT(sizeof(struct flow_key), sizeof(struct flow_total), TOTALS_MAX);
+	struct map rest = MAP_INIT(sizeof(struct flow_minutes_key), sizeof(struct flow_total), TOTALS_MAX);
 	const void *key;
 	void *value;
 	size_t at = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct flow_key sum = rest_of(&flows[i].key);
+		struct flow_minutes_key sum = rest_of(&flows[i].key);
 
 		if (i >= FLOW_MINUTES_MAX)
 			add_to(&rest, &sum, &flows[i].total);
@@ -134,9 +134,10 @@ int flow_minutes_take(struct flow_minutes *minutes, flow_minutes_fn *fn, void *c
 	int r;
 
 	while (map_next(&minutes->grown, &at, &key, &value))
-		vec_push(&flows, ((struct grown_flow){*(const struct flow_key *)key, *(struct flow_total *)value}));
+		vec_push(&flows,
+			 ((struct grown_flow){*(const struct flow_minutes_key *)key, *(struct flow_total *)value}));
 	map_done(&minutes->grown);
-	minutes->grown = MAP_INIT(sizeof(struct flow_key), sizeof(struct flow_total), TOTALS_MAX);
+	minutes->grown = MAP_INIT(sizeof(struct flow_minutes_key), sizeof(struct flow_total), TOTALS_MAX);
 	if (flows.count)
 		qsort(flows.items, flows.count, sizeof(*flows.items), largest_first);
 	r = take_rows(flows.items, flows.count, fn, context);

@@ -17,8 +17,8 @@
 #define SPILL(type) VEC(type)
 
 /*
- * Opens the file of the tables, which the first large one does otherwise: for a process that will not be allowed to open
- * files. Without a file, tables are in memory.
+ * Opens the file of the tables, which the first large one does otherwise: for a process that will not be allowed to
+ * open files. Without a file, tables are in memory.
  */
 void spill_prepare(void);
 /* Grows from one size to another, in bytes; may move. */

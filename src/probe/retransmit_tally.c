@@ -20,7 +20,8 @@ struct enum_names retransmission_kind_names = {.items = kind_items, .count = ARR
 #define R struct retransmission_record
 static const struct field retransmission_fields[] = {
 	FIELD(R, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(R, kind, ENUM, "cause of the retransmissions", .names = &retransmission_kind_names, .zero_is_unknown = true),
+	FIELD(R, kind, ENUM, "cause of the retransmissions", .names = &retransmission_kind_names,
+	      .zero_is_unknown = true),
 	FIELD(R, laddr, ADDR, "local address"),
 	FIELD(R, lport, ID, "local port", .zero_is_unknown = true),
 	FIELD(R, raddr, ADDR, "remote address"),

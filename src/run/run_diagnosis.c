@@ -455,7 +455,7 @@ static void on_overdue(void *context, uint64_t expirations _unused_)
 	run_stop(context, 0);
 }
 
-/* A sample ends the run, and the clock where none comes: the process that samples may be held up for long. */
+/* A sample ends the run, and the clock where none comes: the process that samples may be stopped. */
 static int set_deadline(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
 {
 	struct run *run = diagnosis->run;

@@ -89,7 +89,8 @@ import socket, time
 u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for _ in range(40): u.sendto(b"z" * 100, ("10.96.9.2", 7000)); time.sleep(0.01)'
 enough() {
-	[ "$(ask 'SELECT count() FROM (SELECT host, sum(tx_segs) AS n FROM path_minute GROUP BY host HAVING n > 1500)')" = 2 ]
+	[ "$(ask 'SELECT count() FROM (SELECT host, sum(tx_segs) AS n FROM path_minute GROUP BY host
+		HAVING n > 1500)')" = 2 ]
 }
 wait_for 90 enough
 for pid in "${agent_pids[@]}"; do
@@ -108,32 +109,37 @@ for host in web1 web2 db1; do
 		table=${check%:*} column=${check#*:}
 		last=$(ask "SELECT max(row) FROM $table WHERE host = '$host'")
 		compare "$last" -gt 0 "$host: rows of $table arrive"
-		is "$(ask "SELECT concat(toString(count()), ' ', toString(sum($column))) FROM $table WHERE host = '$host'")" \
-			"$last $(here "$host" "$table" "$last" "$column")" 'without a gap, with the figures of the recording'
+		is "$(ask "SELECT concat(toString(count()), ' ', toString(sum($column))) FROM $table
+			WHERE host = '$host'")" "$last $(here "$host" "$table" "$last" "$column")" \
+			'without a gap, with the figures of the recording'
 	done
 done
 is "$(sqlite3 "$room/db1.nest" 'SELECT sum(packets) FROM drop_minute WHERE lport = 7000')" 40 'drops by flow'
 is "$(sqlite3 "$room/db1.nest" 'SELECT sum(closed) FROM service_minute WHERE role = "server" AND port = 5001')" \
 	"$(sqlite3 "$room/db1.nest" 'SELECT count(*) FROM tcp_close WHERE lport = 5001')" \
 	'the sums of a service are those of its connections'
-is "$(ask "SELECT sum(count) > 0 FROM retransmit_minute WHERE host = 'web2' AND rport = 5001")" 1 'retransmissions by flow'
+is "$(ask "SELECT sum(count) > 0 FROM retransmit_minute WHERE host = 'web2' AND rport = 5001")" 1 \
+	'retransmissions by flow'
 
 "$nest" report --fleet "$server" --last 1h --json >"$room/report.json" 2>"$room/err"
 is "$?" 0 'every question of the report is understood'
 diag "$(cat "$room/err")$(figures "$room/report.json" 'r[0]["conclusions"]')"
-like "$(figures "$room/report.json" 'r[0]["conclusions"]')" '10.96.9.2: 2 of 2 hosts' 'both accuse one address: it is that one'
+like "$(figures "$room/report.json" 'r[0]["conclusions"]')" '10.96.9.2: 2 of 2 hosts' \
+	'both accuse one address: it is that one'
 is "$(figures "$room/report.json" '[x["hosts"] for x in r[0]["paths"] if x["raddr"] == "10.96.9.2"]')" '[2]' \
 	'the path of both'
 is "$(figures "$room/report.json" '[0.01 < x["retransmit_share"] < 0.08 for x in r[0]["paths"]
 	if x["raddr"] == "10.96.9.2"]')" '[True]' 'retransmits as the rule drops'
-is "$(figures "$room/report.json" '[(x["reason"], x["drops"]) for x in r[0]["drops"] if x["reason"] == "NETFILTER_DROP"]')" \
+is "$(figures "$room/report.json" '[(x["reason"], x["drops"]) for x in r[0]["drops"]
+	if x["reason"] == "NETFILTER_DROP"]')" \
 	"[('NETFILTER_DROP', 40)]" 'drops by reason'
 is "$(figures "$room/report.json" 'sorted(x["role"] for x in r[0]["services"] if x["port"] == 5001)')" \
 	"['client', 'server']" 'the service from both ends'
 like "$("$nest" report --fleet "$server" --last 1h 2>&1)" 'Retransmissions by kind' 'the same as text'
 
 # Loss that nobody took for a cause: the same report without findings.
-curl -s "http://nest:secret-of-nest@127.0.0.1:$server_port/?database=nest" --data-binary 'TRUNCATE TABLE finding' >"$room/out"
+curl -s "http://nest:secret-of-nest@127.0.0.1:$server_port/?database=nest" --data-binary 'TRUNCATE TABLE finding' \
+	>"$room/out"
 is "$(cat "$room/out")" '' 'findings are gone'
 like "$("$nest" report --fleet "$server" --last 1h 2>/dev/null)" '10.96.9.2: 2 of 2 hosts that send to it retransmit' \
 	'loss that several hosts share is a conclusion without findings'

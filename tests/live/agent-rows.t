@@ -66,7 +66,7 @@ agent "$client" client --life-rate 2
 client_agent=$nest_pid client_err=$nest_err
 
 cat >"$room/load.py" <<'END'
-# 30 short connections of 4 requests, 3 of them refused ones besides; datagrams that a firewall drops; a stream with loss.
+# 30 short connections of 4 requests, 3 refused ones besides; datagrams that a firewall drops; a stream with loss.
 import socket, time
 def short():
     with socket.create_connection(("10.97.0.2", 5001)) as c, c.makefile("rwb") as f:
@@ -128,11 +128,12 @@ compare "$(ask client 'SELECT count(*) FROM path_minute WHERE srtt_ns < 1000 * m
 	'with their RTT'
 
 # drops
-is "$(ask server 'SELECT sum(packets) FROM drop_minute WHERE rport IS NOT NULL AND lport = 7000')" "$(counter unwanted)" \
-	'dropped datagrams: as many as the rule of nft counted'
+is "$(ask server 'SELECT sum(packets) FROM drop_minute WHERE rport IS NOT NULL AND lport = 7000')" \
+	"$(counter unwanted)" 'dropped datagrams: as many as the rule of nft counted'
 is "$(ask server 'SELECT DISTINCT reason, proto, raddr, laddr FROM drop_minute WHERE lport = 7000')" \
 	'NETFILTER_DROP|udp|10.97.0.1|10.97.0.2' 'with their reason and flow'
-is "$(ask server "SELECT sum(packets) FROM drop_minute WHERE lport = 5002 AND rport = $port AND reason = 'NETFILTER_DROP'")" \
+is "$(ask server "SELECT sum(packets) FROM drop_minute WHERE lport = 5002 AND rport = $port
+	AND reason = 'NETFILTER_DROP'")" \
 	"$(counter lost)" 'dropped segments as well'
 
 # retransmissions

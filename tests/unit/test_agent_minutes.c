@@ -12,12 +12,12 @@
 /* --- flows --- */
 
 struct taken {
-	VEC(struct flow_key) keys;
+	VEC(struct flow_minutes_key) keys;
 	uint64_t count, bytes, largest, rest;
 	unsigned rows;
 };
 
-static int take_flow(void *context, const struct flow_key *key, const struct flow_total *total)
+static int take_flow(void *context, const struct flow_minutes_key *key, const struct flow_total *total)
 {
 	struct taken *taken = context;
 
@@ -38,12 +38,12 @@ static struct taken take_all(struct flow_minutes *minutes)
 	return taken;
 }
 
-static struct flow_key flow(uint16_t port, uint64_t cookie)
+static struct flow_minutes_key flow(uint16_t port, uint64_t cookie)
 {
-	return (struct flow_key){.what = "NO_SOCKET", .netns = 1, .rport = port, .lport = 80, .cookie = cookie};
+	return (struct flow_minutes_key){.what = "NO_SOCKET", .netns = 1, .rport = port, .lport = 80, .cookie = cookie};
 }
 
-static void read_one(struct flow_minutes *minutes, const struct flow_key *key, uint64_t count)
+static void read_one(struct flow_minutes *minutes, const struct flow_minutes_key *key, uint64_t count)
 {
 	flow_minutes_begin(minutes);
 	flow_minutes_read(minutes, key, count, count * 100);
@@ -53,7 +53,7 @@ static void read_one(struct flow_minutes *minutes, const struct flow_key *key, u
 TEST(totals_become_growth)
 {
 	struct flow_minutes minutes;
-	struct flow_key key = flow(4000, 7);
+	struct flow_minutes_key key = flow(4000, 7);
 	struct taken taken;
 
 	flow_minutes_init(&minutes);
@@ -74,7 +74,7 @@ TEST(totals_become_growth)
 TEST(a_total_that_began_again_counts_from_zero)
 {
 	struct flow_minutes minutes;
-	struct flow_key key = flow(4000, 7), other = flow(4001, 8);
+	struct flow_minutes_key key = flow(4000, 7), other = flow(4001, 8);
 
 	flow_minutes_init(&minutes);
 	read_one(&minutes, &key, 50);
@@ -90,7 +90,7 @@ TEST(a_total_that_began_again_counts_from_zero)
 TEST(sockets_of_one_flow_are_one_row)
 {
 	struct flow_minutes minutes;
-	struct flow_key first = flow(4000, 7), second = flow(4000, 8);
+	struct flow_minutes_key first = flow(4000, 7), second = flow(4000, 8);
 	struct taken taken;
 
 	flow_minutes_init(&minutes);
@@ -114,7 +114,7 @@ TEST(flows_beyond_the_cap_are_added_up)
 	flow_minutes_init(&minutes);
 	flow_minutes_begin(&minutes);
 	for (uint16_t i = 1; i <= FLOW_MINUTES_MAX + 100; i++) {
-		struct flow_key key = flow(i, i);
+		struct flow_minutes_key key = flow(i, i);
 
 		flow_minutes_read(&minutes, &key, i, 0);
 		sum += i;

@@ -183,8 +183,11 @@ static const char *compete(double path_certainty, double filter_certainty, bool 
 	verdict_merge_views(v);
 	verdict_compete(v, NULL, NULL);
 	left[0] = '\0';
-	vec_each(&v->hypotheses, h)
-		strcat(strcat(left, left[0] ? " " : ""), (*h)->cause->name);
+	vec_each(&v->hypotheses, h) {
+		size_t length = strlen(left);
+
+		snprintf(left + length, sizeof(left) - length, "%s%s", length ? " " : "", (*h)->cause->name);
+	}
 	return left;
 }
 

@@ -53,8 +53,8 @@ struct module_measures {
 	const struct udp_measures *udp;
 	const struct listener_measures *listener;
 	const struct half_open_measures *half_open; /* of a listener: its SYN queue */
-	const struct use_measures *use; /* of a socket, by its owner */
-	const struct app_measures *app; /* of an application, or the owner of a socket */
+	const struct use_measures *use;             /* of a socket, by its owner */
+	const struct app_measures *app;             /* of an application, or the owner of a socket */
 	const struct thread_measures *thread;
 	const struct path_measures *path;         /* of a connection, as are the next five */
 	const struct egress_measures *egress;     /* route, neighbour, interface and queue */

@@ -522,9 +522,9 @@ static void measure_samples(const struct conn_track *c, struct conn_measures *m)
 }
 
 /*
- * A peer acknowledges every second full segment at once. The acknowledgement of less, or of one segment for each that it
- * sends itself, waits for something to ride on: the reply, the next request, in the end a timer (40 ms, up to 250 with
- * other systems). That is measured as RTT, and shows what the remote program does. A change beyond one tick of the
+ * A peer acknowledges every second full segment at once. The acknowledgement of less, or of one segment for each that
+ * it sends itself, waits for something to ride on: the reply, the next request, in the end a timer (40 ms, up to 250
+ * with other systems). That is measured as RTT, and shows what the remote program does. A change beyond one tick of the
  * shorter timer is the path's.
  */
 #define ACK_TIMER_NS      250000000

@@ -37,10 +37,10 @@ static const struct module_scope udp_scope = {
 	.parts = {MODULE_PART(udp), MODULE_PART(use), MODULE_PART(app), MODULE_PART(host), MODULE_PART(dropped)}};
 MODULE_SCOPE(udp_scope);
 
-static const struct module_scope listener_scope = {
-	.kind = MODULE_LISTENER,
-	.parts = {MODULE_PART(listener), MODULE_PART(half_open), MODULE_PART(use), MODULE_PART(app), MODULE_PART(host),
-		  MODULE_PART(dropped)}};
+static const struct module_scope listener_scope = {.kind = MODULE_LISTENER,
+						   .parts = {MODULE_PART(listener), MODULE_PART(half_open),
+							     MODULE_PART(use), MODULE_PART(app), MODULE_PART(host),
+							     MODULE_PART(dropped)}};
 MODULE_SCOPE(listener_scope);
 
 static const struct module_scope flow_scope = {

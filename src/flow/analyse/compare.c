@@ -228,8 +228,8 @@ static uint32_t specific_place(const struct comparison *c, uint32_t place)
 	uint32_t parent = places[place].parent;
 	const struct profile_figures *bad = &places[place].group[1];
 	/* A wait is of the function that reads or writes, not of one that only polls. */
-	bool is_wrapper = !places[place].first_child && (bad->wait_ticks > bad->self_ticks ||
-							 (places[place].polls && !places[place].moves_bytes));
+	bool is_wrapper = !places[place].first_child &&
+			  (bad->wait_ticks > bad->self_ticks || (places[place].polls && !places[place].moves_bytes));
 
 	/* The root of a segment says less than what it calls. */
 	while (is_wrapper && parent && places[parent].parent && !places[places[parent].parent].is_dispatcher) {

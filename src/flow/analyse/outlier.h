@@ -44,7 +44,7 @@ struct outliers {
 	struct outlier_set begins; /* first session of a thread, or of the recording */
 	VEC(struct outlier_mark) marks;
 	double seen_own_ns, seen_cpu_ns, seen_client_ns; /* differences that would have been found in two sessions */
-	uint32_t looked_at;                 /* places where time was compared */
+	uint32_t looked_at;                              /* places where time was compared */
 };
 
 static inline void outlier_set_add(struct outlier_set *set, uint32_t slot)

@@ -289,8 +289,8 @@ static struct expectation expect(const struct time_search *t, enum profile_time 
 		more += t->o->weight[t->samples[i].slot];
 		e.by_tail = max_of(e.by_tail, more * pow(next / excess, tail));
 		if (has_delays)
-			e.by_delays = max_of(e.by_delays,
-					     more * share / delay_noise_share(&t->noise, next / DELAYS_SUM));
+			e.by_delays =
+				max_of(e.by_delays, more * share / delay_noise_share(&t->noise, next / DELAYS_SUM));
 	}
 	return e;
 }
@@ -641,8 +641,7 @@ static bool lead_inwards(struct time_search *t, struct outlier_mark *mark)
 		return true;
 	}
 	mark->place = place;
-	return place && !t->o->cells->is_push[place] &&
-	       (!t->o->cells->is_upstream[place] || confirms(t, place, mark));
+	return place && !t->o->cells->is_push[place] && (!t->o->cells->is_upstream[place] || confirms(t, place, mark));
 }
 
 /*

@@ -419,10 +419,9 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	struct profiler *p = context;
 	struct timed_frame frame = p->frames.items[p->frames.count - 1];
 	uint64_t took = ticks - walk->frames.items[walk->frames.count - 1].ticks;
-	struct held_call call = {frame.place,      1,
-				 took,             took - min_of(took, frame.child_ticks),
-				 frame.seen_ticks, frame.delay_ticks,
-				 frame.cpu_ticks};
+	struct held_call call = {
+		frame.place,    1, took, took - min_of(took, frame.child_ticks), frame.seen_ticks, frame.delay_ticks,
+		frame.cpu_ticks};
 
 	p->now = ticks;
 	if (walk->root == SIZE_MAX)

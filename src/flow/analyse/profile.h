@@ -38,11 +38,11 @@ struct profile_place {
 
 /* Scheduling delays of the threads: time in which a session was not served for lack of a CPU. */
 struct profile_delays {
-	SPILL(uint64_t) of; /* by session index: nanoseconds */
-	SPILL(double) all;  /* per time that a thread was given a CPU, nanoseconds, also those of no session */
+	SPILL(uint64_t) of;  /* by session index: nanoseconds */
+	SPILL(double) all;   /* per time that a thread was given a CPU, nanoseconds, also those of no session */
 	SPILL(uint64_t) cpu; /* by session index: CPU time, nanoseconds */
-	bool is_known;      /* the trace has them */
-	bool has_cpu;       /* and CPU times */
+	bool is_known;       /* the trace has them */
+	bool has_cpu;        /* and CPU times */
 };
 
 struct profile {

@@ -94,7 +94,7 @@ enum flow_other {
 	FLOW_O_OPERATION = 9, /* argument: enum flow_op; struct flow_op_words, then words of the operation */
 	FLOW_O_VALUE = 10,    /* argument: enum flow_value; value (2): passed between threads */
 	FLOW_O_ARGS = 11,     /* arguments of the preceding call: 2 words each */
-	/* Since the last: argument: enum flow_delay; nanoseconds on the run queue (2), runs (1), nanoseconds on a CPU (2) */
+	/* Since the last: argument: enum flow_delay; ns on the run queue (2 words), runs (1), ns on a CPU (2) */
 	FLOW_O_DELAY = 12,
 };
 

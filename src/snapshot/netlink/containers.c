@@ -8,7 +8,7 @@
 
 #include "snapshot/netlink/route.h"
 
-/* Namespaces that are looked into for it. */
+/* Namespaces that are examined for it. */
 #define LINKED_MAX 512
 #define NO_ID      ((uint32_t)NETNSA_NSID_NOT_ASSIGNED)
 
