@@ -78,6 +78,9 @@ static int start_program(struct run_source *source, struct run *run)
 	if (r < 0)
 		return why_set(&run->why, r, "cannot wait for the program: %s", strerror(-r));
 	flow->loadable = check_program(flow->command->argv[0]);
+	/* Names that the program had no room to write are read from its file. One of PATH is below /usr as a rule. */
+	if (strchr(flow->command->argv[0], '/'))
+		command_confine_note(FILE_READ, flow->command->argv[0]);
 	/* What the program leaves running when it ends becomes ours to wait for. */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	flow->pid = fork();
