@@ -7,7 +7,7 @@
 #include "show/figure.h"
 #include "unit.h"
 
-/* A sample at that second: so many packets were dropped for each reason since the beginning. */
+/* A sample at that second: packets dropped for each reason since the beginning. */
 struct dropped {
 	const char *reason;
 	uint64_t packets;
