@@ -8,12 +8,15 @@
 
 #include <linux/if.h>
 #include <linux/neighbour.h>
+#include <linux/netfilter.h>
 #include <linux/rtnetlink.h>
 
 #include "diagnose/measure/app.h"
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/egress.h"
+#include "diagnose/measure/endpoint.h"
 #include "diagnose/measure/half_open.h"
+#include "diagnose/measure/host_counters.h"
 #include "diagnose/measure/path_shared.h"
 #include "diagnose/measure/service.h"
 #include "snapshot/netlink/neighbour.h"
@@ -839,6 +842,67 @@ TEST(every_measure_of_half_open_connections)
 				      /* the connection of the scene */
 				      {"half_open_others", "1"},
 				      {}});
+}
+
+/* --- datagrams and rejects --- */
+
+/* Samples are 200 ms apart: empty, filled at the third and growing until the ninth, read in part at the tenth. */
+static void put_datagrams(struct snapshot *snapshot, unsigned n)
+{
+	static const uint32_t queue[] = {0, 0, 100, 200, 300, 300, 400, 500, 600, 50};
+	struct socket_record s;
+
+	blank(&socket_type, &s);
+	s.proto = 17;
+	s.lport = 25565;
+	s.cookie = 80;
+	s.recvq_bytes = n < 10 ? queue[n] : 50;
+	REQUIRE(addr_parse("0.0.0.0", &s.laddr) == 0);
+	put(snapshot, &socket_type, &s);
+}
+
+TEST(datagrams_that_nobody_reads)
+{
+	/* The first until the read, the others since. */
+	static const char *const unread[] = {"1200000000", "2000000000", "4000000000", "6000000000"};
+
+	for (unsigned windows = 1; windows <= ARRAY_SIZE(unread); windows++) {
+		_cleanup_measured_ struct graph *graph = measure(sends_well, put_datagrams, windows);
+
+		check_some(&udp_measures_type, module_of(graph, "udp:0.0.0.0:25565")->measures.udp,
+			   (struct expected[]){{"recvq_read", "true"}, {"unread_recent_ns", unread[windows - 1]}, {}});
+	}
+}
+
+/* Two rules that reject, of an input and of an output chain: 3 and 5 packets per sample. */
+static void put_rejects(struct snapshot *snapshot, unsigned n)
+{
+	static const uint8_t hooks[] = {NF_INET_LOCAL_IN, NF_INET_LOCAL_OUT};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(hooks); i++) {
+		struct firewall_rule_record rule;
+		struct firewall_chain_record chain;
+
+		blank(&firewall_rule_type, &rule);
+		blank(&firewall_chain_type, &chain);
+		rule.nf_family = chain.nf_family = NFPROTO_INET;
+		rule.nf_table = chain.nf_table = "filter";
+		rule.chain = chain.chain = i ? "output" : "input";
+		rule.verdict = VERDICT_REJECT;
+		rule.packets = (i ? 5 : 3) * (uint64_t)n;
+		chain.hook = hooks[i];
+		put(snapshot, &firewall_rule_type, &rule);
+		put(snapshot, &firewall_chain_type, &chain);
+	}
+}
+
+TEST(rejects_of_an_input_chain_are_left_out)
+{
+	_cleanup_measured_ struct graph *graph = measure(sends_well, put_rejects, 2);
+
+	/* Ten samples since the last one of the window before. */
+	check_some(&host_measures_type, module_of(graph, CONN)->measures.host,
+		   (struct expected[]){{"firewall_rejects", "50"}, {}});
 }
 
 /* --- services --- */

@@ -725,8 +725,8 @@ static void look_at_places(struct profiler *p, const struct walk *walk, uint64_t
 }
 
 /*
- * A look at the thread. It waited for a CPU: the sessions that it worked for since the last time lost it, in proportion
- * to the time that they took, which includes it. They share its CPU time likewise.
+ * A reading of the thread's scheduling delay. The sessions that it served since the last one share the delay, in
+ * proportion to their time, which includes it, and its CPU time likewise.
  */
 static void delay(void *context, const struct walk *walk, const struct flow_event *event)
 {
