@@ -36,7 +36,9 @@ struct totals {
 struct tally_state {
 	const struct tally *tally;
 	const struct event *event;
-	struct live *live; /* NULL: could not be opened */
+	bool begun; /* opened, or tried to */
+	uint64_t sign;     /* memory of tally.sign */
+	struct live *live; /* NULL: could not be opened, or not yet */
 	int error;
 	struct why why;
 	uint32_t netns; /* of the filter; 0: several */
@@ -368,20 +370,26 @@ static uint64_t new_losses(struct tally_state *state)
 	return state->sample > 1 ? fresh : 0;
 }
 
-/* Opens at the first sample, and again when other namespaces are asked for. */
-static struct tally_state *state_of(const struct tally *tally, struct snapshot *snapshot, bool *ret_new)
+/* Again when other namespaces are asked for. */
+static struct tally_state *state_of(const struct tally *tally, struct snapshot *snapshot)
 {
 	struct tally_state **state = snapshot_state(snapshot);
 	uint32_t netns = only_netns(snapshot);
 
 	if (*state && (*state)->netns != netns)
 		state_free(take_ptr(*state));
-	*ret_new = !*state;
-	if (*ret_new) {
+	if (!*state)
 		*state = state_new(tally, netns);
-		(*state)->error = state_open(*state, &(*state)->why);
-	}
 	return *state;
+}
+
+static void begin(struct tally_state *state, const struct snapshot *snapshot)
+{
+	const struct tally *tally = state->tally;
+
+	state->begun = !tally->sign || tally->sign(snapshot, &state->sign);
+	if (state->begun)
+		state->error = state_open(state, &state->why);
 }
 
 int tally_collect(const struct tally *tally, struct snapshot *snapshot, const struct snapshot_request *request,
@@ -394,7 +402,10 @@ int tally_collect(const struct tally *tally, struct snapshot *snapshot, const st
 
 	if (!request->repeated || request->no_bpf)
 		return 0;
-	state = state_of(tally, snapshot, &is_new);
+	state = state_of(tally, snapshot);
+	is_new = !state->begun;
+	if (is_new)
+		begin(state, snapshot);
 	if (state->error < 0) {
 		*why = state->why;
 		return state->error;

@@ -9,6 +9,7 @@
 #include "diagnose/measure/app.h"
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/endpoint.h"
+#include "probe/shortage_tally.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/proc/cgroup.h"
 #include "snapshot/proc/process.h"
@@ -30,6 +31,7 @@ static const struct field app_fields[] = {
 	FIELD(M, app_fds, COUNT, "open descriptors, in that sample of the last three windows with the fewest free"),
 	FIELD(M, app_fd_max, COUNT, "limit of descriptors, in the same sample"),
 	FIELD(M, app_fd_share, RATIO, "share of its descriptors in use, in the same sample", .unit = "%"),
+	FIELD(M, app_fd_failures, COUNT, "socket() calls that failed with EMFILE in the last three windows"),
 	FIELD(M, app_io_wait_count, COUNT, "samples with a thread in uninterruptible sleep"),
 	FIELD(M, cgroup, TEXT, "its cgroup"),
 	FIELD(M, cgroup_throttled_share, RATIO, "CPU periods in which the cgroup was throttled", .unit = "%"),
@@ -112,6 +114,7 @@ struct app_track {
 	struct process_record last;
 	struct descriptors fullest[RECENT]; /* of the last windows, newest first */
 	unsigned stops[RECENT];             /* samples in which it was stopped, likewise */
+	uint64_t failures, failures_begin[RECENT]; /* socket() without a descriptor: so far, and at their begin */
 	char *cgroup;
 	double run_share, wait_share;
 	/* Of the sample at hand. */
@@ -184,7 +187,11 @@ static void sample_process(struct window *window, struct app_state *state, const
 	if (track_see(window, &app->track)) {
 		struct app_track before = *app;
 
-		*app = (struct app_track){.track = before.track, .cgroup = before.cgroup};
+		*app = (struct app_track){
+			.track = before.track, .cgroup = before.cgroup, .failures = before.failures};
+		app->failures_begin[0] = before.failures;
+		memcpy(&app->failures_begin[1], &before.failures_begin[0],
+		       sizeof(app->failures_begin) - sizeof(app->failures_begin[0]));
 		memcpy(&app->fullest[1], &before.fullest[0], sizeof(app->fullest) - sizeof(app->fullest[0]));
 		memcpy(&app->stops[1], &before.stops[0], sizeof(app->stops) - sizeof(app->stops[0]));
 	}
@@ -306,6 +313,12 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	}
 	snapshot_each(snapshot, cgroup_member_type, struct cgroup_member_record, member)
 		sample_member(state, snapshot, member);
+	snapshot_each(snapshot, shortage_type, struct shortage_record, shortage) {
+		struct app_track *app = map_get(&state->apps, &shortage->pid);
+
+		if (app)
+			app->failures = shortage->failures;
+	}
 	map_done(&state->owners);
 	snapshot_each(snapshot, owner_type, struct owner_record, o) {
 		struct use_key *owner = map_put(&state->owners, &o->inode, NULL);
@@ -374,6 +387,7 @@ static void measure_descriptors(const struct app_track *app, struct app_measures
 	m->app_fds = fullest.max ? fullest.used : UINT64_MAX;
 	m->app_fd_max = fullest.max ? fullest.max : UINT64_MAX;
 	m->app_fd_share = fullest.max ? (double)fullest.used / fullest.max : NAN;
+	m->app_fd_failures = delta_between(app->failures_begin[RECENT - 1], app->failures);
 }
 
 static struct module *app_module(const struct app_state *state, const struct app_track *app, struct graph *graph)
@@ -538,7 +552,8 @@ static void release(void *data)
 static const struct measurer app_measurer = {
 	.name = "app",
 	.stage = MEASURE_APP,
-	.needs = MEASURER_NEEDS(&process_type, &thread_type, &owner_type, &cgroup_type, &cgroup_member_type),
+	.needs = MEASURER_NEEDS(&process_type, &thread_type, &owner_type, &cgroup_type, &cgroup_member_type,
+				&shortage_type),
 	.state_size = sizeof(struct app_state),
 	.initial = &initial,
 	.sample = sample,

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Remote services that refuse connections or reset them, as seen on the wire (probe/wire.h). */
 #include "diagnose/measure/refusal.h"
+
+#include <math.h>
+
 #include "diagnose/graph/window.h"
+#include "event/tcp/tcp_reset.h"
+#include "probe/reset_tally.h"
 #include "probe/wire.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/proc/counter.h"
@@ -17,6 +22,10 @@ static const struct field peer_fields[] = {
 	FIELD(struct peer_measures, refused_here, COUNT, "connections that this host itself refused in its name"),
 	FIELD(struct peer_measures, recent_rejected, COUNT,
 	      "UDP datagrams that it rejected (ICMP) in the last three windows"),
+	FIELD(struct peer_measures, resets_followed, COUNT,
+	      "resets of established connections, since the first, of which it is known what they followed"),
+	FIELD(struct peer_measures, resets_answered_share, RATIO,
+	      "of these, after the whole answer to a request, with nothing to wait for", .unit = "%"),
 };
 RECORD_TYPE(peer_measures_type, "measure.peer", struct peer_measures, peer_fields,
 	    "measures of a remote service in a window");
@@ -29,6 +38,7 @@ struct peer_track {
 	struct refusal_record base, last;
 	uint64_t begin[RECENT];    /* resets at the begin of the last windows, newest first */
 	uint64_t rejected[RECENT]; /* rejected datagrams likewise */
+	uint64_t followed, answered; /* resets whose moment is known (probe/reset_tally.h), and those after an answer */
 };
 
 struct state {
@@ -53,6 +63,23 @@ static void age_host(struct state *state)
 {
 	memmove(&state->begin[1], &state->begin[0], sizeof(state->begin) - sizeof(state->begin[0]));
 	state->begin[0] = state->resets;
+}
+
+/* What resets of a service followed: running totals. */
+static void sample_moments(struct state *state, const struct snapshot *snapshot)
+{
+	snapshot_each(snapshot, reset_type, struct reset_record, reset) {
+		struct endpoint key = {};
+		struct peer_track *peer;
+
+		key.addr = reset->raddr;
+		key.port = reset->rport;
+		peer = map_get(&state->peers, &key);
+		if (!peer)
+			continue;
+		peer->followed += reset->resets;
+		peer->answered += reset->after == TCP_RESET_AFTER_ANSWER ? reset->resets : 0;
+	}
 }
 
 /* Counters of one that is new began at zero when it was first seen. */
@@ -80,7 +107,9 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			peer->rejected[0] = peer->last.datagrams;
 		}
 		peer->last = *refusal;
+		peer->followed = peer->answered = 0;
 	}
+	sample_moments(state, snapshot);
 }
 
 const struct peer_measures *refusal_none(struct graph *graph, const struct endpoint *remote)
@@ -89,6 +118,7 @@ const struct peer_measures *refusal_none(struct graph *graph, const struct endpo
 
 	m->raddr = remote->addr;
 	m->rport = remote->port;
+	m->resets_answered_share = NAN;
 	return m;
 }
 
@@ -111,6 +141,8 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.recent_host_resets = delta_between(state->begin[RECENT - 1], state->resets),
 			.refused_here = delta_between(peer->base.here, peer->last.here),
 			.recent_rejected = delta_between(peer->rejected[RECENT - 1], peer->last.datagrams),
+			.resets_followed = peer->followed,
+			.resets_answered_share = peer->followed > 0 ? (double)peer->answered / (double)peer->followed : NAN,
 		};
 		if (m->peer_refused == 0 && m->recent_resets == 0 && m->refused_here == 0 && m->recent_rejected == 0)
 			continue;
@@ -130,7 +162,7 @@ static void release(void *data)
 static const struct measurer refusal_measurer = {
 	.name = "refusal",
 	.stage = MEASURE_PATH,
-	.needs = MEASURER_NEEDS(&refusal_type, &counter_type),
+	.needs = MEASURER_NEEDS(&refusal_type, &reset_type, &counter_type),
 	.state_size = sizeof(struct state),
 	.initial = &initial,
 	.sample = sample,

@@ -9,6 +9,8 @@ struct peer_measures {
 	struct addr raddr;
 	uint16_t rport;
 	uint64_t peer_refused, peer_resets, recent_resets, recent_host_resets, refused_here, recent_rejected;
+	uint64_t resets_followed;
+	double resets_answered_share;
 };
 
 extern const struct record_type peer_measures_type;

@@ -24,6 +24,9 @@
 static const struct module_scope host_scope = {.kind = MODULE_HOST, .parts = {MODULE_PART(host)}};
 MODULE_SCOPE(host_scope);
 
+static const struct module_scope app_scope = {.kind = MODULE_APP, .parts = {MODULE_PART(app)}};
+MODULE_SCOPE(app_scope);
+
 static const struct module_scope conn_scope = {
 	.kind = MODULE_CONN,
 	.parts = {MODULE_PART(conn), MODULE_PART(use), MODULE_PART(app), MODULE_PART(path), MODULE_PART(egress),

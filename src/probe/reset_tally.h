@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Type "reset": resets received on connections, by service and by what they followed, since the first of them was
+ * counted (TcpEstabResets). A reset after the whole answer ends a connection as well as a FIN does; others break it.
+ */
+#pragma once
+
+#include "base/addr.h"
+#include "record/field.h"
+
+struct reset_record {
+	uint32_t netns;
+	struct addr raddr;
+	uint16_t rport;
+	uint8_t after; /* enum tcp_reset_after (event/tcp/tcp_reset.h) */
+	uint64_t resets;
+};
+
+extern const struct record_type reset_type;
