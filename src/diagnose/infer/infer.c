@@ -118,9 +118,20 @@ static void suggest(struct verdict *verdict, struct map *index, const struct rul
 			continue;
 		if (module_is_traffic(module))
 			hypothesis_add_affected(h, module);
-		else
-			add_dependants(h, verdict->graph, module);
 	}
+}
+
+/*
+ * What waits and depends on a module that a rule saw at fault. All traffic depends on the firewall, which holds up some
+ * of it: where that is known, the rest waits for something else.
+ */
+static void add_all_dependants(struct hypothesis *h, const struct graph *graph)
+{
+	if (h->accused->kind == MODULE_FILTER && h->affects.count > 0)
+		return;
+	vec_each(&h->evidence, evidence)
+		if (evidence->factor > 0 && !module_is_traffic(evidence->seen_at))
+			add_dependants(h, graph, evidence->seen_at);
 }
 
 /* Evaluates all rules on a module; its measures are read once. */
@@ -231,6 +242,8 @@ static struct verdict *judge(const struct knowledge *knowledge, struct graph *gr
 		if (!graph->coarse || !(*module)->quiet)
 			apply_rules(verdict, &index, knowledge, *module);
 	map_done(&index);
+	vec_each(&verdict->hypotheses, h)
+		add_all_dependants(*h, graph);
 	verdict_weigh(verdict);
 	return verdict;
 }

@@ -84,6 +84,7 @@ RECORD_TYPE(flow_measures_type, "measure.flow", struct flow_measures, flow_field
 
 #define TCP 6
 #define UDP 17
+#define DNS_PORT 53
 /* Most of a second: a SYN is retried after one, and so is a ping. */
 #define RETRY_NS (800 * NSEC_PER_MSEC)
 /* Who is dropped at more services than that looks for open ones. */
@@ -619,6 +620,12 @@ static bool is_exact(const struct group *group)
 	       0;
 }
 
+/* Whoever sends one waits for the answer, and asks again only after seconds. */
+static bool is_lookup(const struct group_key *key)
+{
+	return key->proto == UDP && key->service == DNS_PORT;
+}
+
 static struct module *flow_module(struct judgement *j, const struct group_key *key, const struct group *group)
 {
 	const struct drop_flow_key *flow = &group->most->key;
@@ -651,7 +658,7 @@ static struct module *find_affected(struct judgement *j, const struct group_key 
 	/* What arrives for a port without a socket, and what the kernel itself answers to it. */
 	if (group->is_here && !group->leaves)
 		return NULL;
-	if (!(group->has_data || is_retried(group) || is_exact(group)) || *flows >= FLOWS_MAX)
+	if (!(group->has_data || is_retried(group) || is_exact(group) || is_lookup(key)) || *flows >= FLOWS_MAX)
 		return NULL;
 	++*flows;
 	return flow_module(j, key, group);

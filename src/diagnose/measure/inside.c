@@ -7,6 +7,7 @@
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/dropped.h"
 #include "diagnose/measure/exchange.h"
+#include "diagnose/measure/nameserver.h"
 #include "diagnose/measure/unseen.h"
 
 #define CONNS_MAX 1000000
@@ -145,6 +146,39 @@ static void link_flows(struct graph *graph, const struct map *conns)
 	}
 }
 
+/* --- name servers --- */
+
+#define DNS_PORT 53
+
+/* A program in a container waits for a name server; the host drops its queries, once for each. */
+static void link_lookups(struct graph *graph, const struct module *flow)
+{
+	const struct flow_measures *m = flow->measures.flow;
+
+	vec_each(&graph->modules, at) {
+		const struct resolver_measures *resolver =
+			(*at)->kind == MODULE_RESOLVER && (*at)->place ? (*at)->measures.resolver : NULL;
+
+		if (!resolver || (*at)->measures.dropped || !addr_equal(&resolver->raddr, &m->flow_target))
+			continue;
+		(*at)->measures.dropped = flow->measures.dropped;
+		(*at)->related[MODULE_FILTER] = flow->related[MODULE_FILTER];
+		if (flow->related[MODULE_FILTER])
+			graph_add_edge(*at, flow->related[MODULE_FILTER]);
+	}
+}
+
+static void link_all_lookups(struct graph *graph)
+{
+	vec_each(&graph->modules, at) {
+		const struct flow_measures *flow = (*at)->kind == MODULE_FLOW ? (*at)->measures.flow : NULL;
+
+		if (flow && !(*at)->place && (*at)->measures.dropped && flow->flow_proto == IPPROTO_UDP &&
+		    flow->flow_dport == DNS_PORT)
+			link_lookups(graph, *at);
+	}
+}
+
 void inside_link(struct graph *graph)
 {
 	struct map conns = MAP_INIT(sizeof(struct ends), sizeof(struct module *), CONNS_MAX);
@@ -163,5 +197,6 @@ void inside_link(struct graph *graph)
 	}
 	link_ends(graph, &conns);
 	link_flows(graph, &conns);
+	link_all_lookups(graph);
 	map_done(&conns);
 }

@@ -57,5 +57,6 @@ static const struct module_scope peer_scope = {
 MODULE_SCOPE(peer_scope);
 
 static const struct module_scope resolver_scope = {.kind = MODULE_RESOLVER,
-						   .parts = {MODULE_PART(resolver), MODULE_PART(host)}};
+						   .parts = {MODULE_PART(resolver), MODULE_PART(host),
+							     MODULE_PART(dropped)}};
 MODULE_SCOPE(resolver_scope);
