@@ -19,6 +19,7 @@
 #include "diagnose/measure/host_counters.h"
 #include "diagnose/measure/path_shared.h"
 #include "diagnose/measure/service.h"
+#include "probe/shortage_tally.h"
 #include "snapshot/netlink/neighbour.h"
 
 #define CONN "conn:10.77.1.2:40000-10.77.2.2:5001"
@@ -413,6 +414,8 @@ static void second_thread(struct snapshot *snapshot, unsigned n)
 	thread.run_ns = n * 30 * MS;
 	thread.wait_ns = n * 40 * MS;
 	put(snapshot, &thread_type, &thread);
+	/* socket() fails for lack of a descriptor in every sample but the first. */
+	put(snapshot, &shortage_type, &(struct shortage_record){.pid = 4711, .failures = n});
 }
 
 TEST(every_measure_of_an_application)
@@ -433,6 +436,7 @@ TEST(every_measure_of_an_application)
 		{"app_fds", "85"},
 		{"app_fd_max", "90"},
 		{"app_fd_share", "0.9444444"},
+		{"app_fd_failures", "29"},
 		{"app_io_wait_count", "1"},
 		{"cgroup", "\"/system.slice/app.service\""},
 		{"cgroup_throttled_share", "0.3"},
@@ -471,6 +475,15 @@ TEST(descriptors_of_the_last_three_windows)
 				       {"app_cpu_wait_share", "0.05"},
 				       {"app_sleep_share", "0.3"},
 				       {}});
+}
+
+/* Of five windows, the last three: 30 samples. */
+TEST(sockets_refused_in_the_last_three_windows)
+{
+	_cleanup_measured_ struct graph *graph = measure(busy_app, second_thread, 5);
+
+	check_some(&app_measures_type, module_of(graph, "app:4711")->measures.app,
+		   (struct expected[]){{"app_fd_failures", "30"}, {}});
 }
 
 /* --- what connections to one host have in common --- */

@@ -39,6 +39,7 @@ static const struct field udp_fields[] = {
 	FIELD(struct udp_measures, unread_recent_ns, DURATION,
 	      "longest time with datagrams in its receive queue and no read, in this window and the two before"),
 	FIELD(struct udp_measures, recvq_read, BOOL, "its receive queue has shrunk in this run: a program reads"),
+	FIELD(struct udp_measures, recvq_emptied, BOOL, "its receive queue was empty in an earlier sample of this run"),
 	FIELD(struct udp_measures, drops_count, COUNT, "datagrams dropped because the receive buffer was full"),
 };
 RECORD_TYPE(udp_measures_type, "measure.udp", struct udp_measures, udp_fields, "measures of a UDP socket in a window");
@@ -56,6 +57,7 @@ struct socket_track {
 	uint64_t backlog_min, backlog_peak, recvq_min, recvq_max, sendq_max;
 	double fill_max;
 	bool read;                  /* its queue shrank at some time */
+	bool emptied;               /* or was empty */
 	uint64_t unread_since_ns;   /* nothing was read since; 0: its queue is empty */
 	uint64_t unread_ns[RECENT]; /* longest such time in the last windows, newest first */
 };
@@ -81,6 +83,7 @@ static void sample_reading(struct socket_track *t, const struct socket_record *s
 	bool shrank = t->socket.proto == s->proto && s->recvq_bytes < t->socket.recvq_bytes;
 
 	t->read |= shrank;
+	t->emptied |= s->recvq_bytes == 0;
 	if (s->recvq_bytes == 0)
 		t->unread_since_ns = 0;
 	else if (shrank || !t->unread_since_ns)
@@ -104,6 +107,7 @@ static void sample_socket(struct window *window, struct state *state, const stru
 		*t = (struct socket_track){.track = before.track,
 					   .socket = before.socket,
 					   .read = before.read,
+					   .emptied = before.emptied,
 					   .unread_since_ns = before.unread_since_ns,
 					   .has_base = true,
 					   .base_drops = base,
@@ -203,6 +207,7 @@ static void add_udp(const struct socket_track *t, const char *id, const char *na
 		.recvq_share = (double)t->recvq / t->samples,
 		.recvq_fill_max = t->fill_max,
 		.recvq_read = t->read,
+		.recvq_emptied = t->emptied,
 		.unread_recent_ns = longest_unread(t),
 		.drops_count = delta_between32(t->base_drops, t->socket.drops),
 	};

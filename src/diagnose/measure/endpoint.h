@@ -22,7 +22,7 @@ struct udp_measures {
 	uint64_t sendq_max_bytes;
 	uint64_t rcvbuf;
 	double recvq_share, recvq_fill_max;
-	bool recvq_read;
+	bool recvq_read, recvq_emptied;
 	uint64_t unread_recent_ns;
 	uint64_t drops_count;
 };
