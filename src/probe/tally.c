@@ -36,7 +36,7 @@ struct totals {
 struct tally_state {
 	const struct tally *tally;
 	const struct event *event;
-	bool begun; /* opened, or tried to */
+	bool begun;        /* opened, or tried to */
 	uint64_t sign;     /* memory of tally.sign */
 	struct live *live; /* NULL: could not be opened, or not yet */
 	int error;

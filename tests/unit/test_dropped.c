@@ -6,6 +6,7 @@
 #include "look.h"
 
 #include <errno.h>
+#include <linux/neighbour.h>
 
 #include "diagnose/measure/drop_class.h"
 #include "probe/drop_tally.h"
@@ -34,8 +35,9 @@ struct drops {
 	unsigned ports; /* tries this many ports in turn; 0: one */
 	unsigned crowd; /* as many senders, each twice, with other ports unless same_port; 0: only the one */
 	bool same_port;
-	uint16_t error;   /* of the route lookup, in every fourth sample */
-	unsigned invalid; /* packets that conntrack marks so, of hundred dropped ones */
+	uint16_t error;     /* of the route lookup, in every fourth sample */
+	unsigned invalid;   /* packets that conntrack marks so, of hundred dropped ones */
+	const char *silent; /* a neighbour on eth0 that does not answer */
 };
 
 static void put(struct snapshot *snapshot, const struct record_type *type, const void *record)
@@ -132,6 +134,10 @@ static void put_sample(struct snapshot *snapshot, unsigned sample, const void *c
 		put_drop(snapshot, drops, port, (events + ports - 1 - port) / ports, sample);
 	if (drops->invalid)
 		put(snapshot, &conntrack_type, &(struct conntrack_record){.invalid = events * drops->invalid / 100});
+	if (drops->silent)
+		put(snapshot, &neighbour_type,
+		    &(struct neighbour_record){
+			    .dev = "eth0", .raddr = address(drops->silent), .neigh_state = NUD_INCOMPLETE});
 	if (drops->error)
 		put_destination(snapshot, drops, sample % 4 == 2 ? drops->error : 0);
 }
@@ -210,6 +216,16 @@ TEST(a_blackhole_is_no_missing_route)
 	CHECK_EQ_TEXT(LOOK(OUT, .flags = ACK, .error = EACCES), "route-blackhole route:10.1.1.5");
 	CHECK_EQ_TEXT(LOOK(OUT, .flags = ACK, .error = ENETUNREACH), "no-route route:10.1.1.5");
 	CHECK_EQ_TEXT(LOOK(OUT, .flags = ACK), "no-route route:10.1.1.5");
+}
+
+#define PURGED .reason = "QUEUE_PURGE", .from = "10.1.1.5", .sport = 4000, .dport = 443, .flags = SYN
+
+/* A queue is purged for a neighbour without an answer; or with a socket, whose packets had arrived. */
+TEST(a_purged_queue_had_a_reason)
+{
+	CHECK_EQ_TEXT(LOOK(PURGED, .to = "10.2.2.2", .silent = "10.1.1.9"), "neighbour-failed neigh:10.1.1.9");
+	CHECK_EQ_TEXT(LOOK(PURGED, .to = "10.2.2.2"), "");
+	CHECK_EQ_TEXT(LOOK(PURGED, .to = "10.1.1.1", .silent = "10.1.1.9"), "");
 }
 
 TEST(noise_is_silent)

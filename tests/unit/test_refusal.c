@@ -26,15 +26,12 @@ static void known_resets(struct snapshot *snapshot, unsigned n)
 {
 	resets(snapshot, n);
 	put(snapshot, &reset_type,
-	    &(struct reset_record){
-		    .raddr = peer, .rport = 80, .after = TCP_RESET_AFTER_ANSWER, .resets = n / 2});
+	    &(struct reset_record){.raddr = peer, .rport = 80, .after = TCP_RESET_AFTER_ANSWER, .resets = n / 2});
 	put(snapshot, &reset_type,
-	    &(struct reset_record){
-		    .raddr = peer, .rport = 80, .after = TCP_RESET_AFTER_SENDING, .resets = n / 4});
+	    &(struct reset_record){.raddr = peer, .rport = 80, .after = TCP_RESET_AFTER_SENDING, .resets = n / 4});
 	/* Another service of the same host. */
 	put(snapshot, &reset_type,
-	    &(struct reset_record){
-		    .raddr = peer, .rport = 81, .after = TCP_RESET_AFTER_SENDING, .resets = n});
+	    &(struct reset_record){.raddr = peer, .rport = 81, .after = TCP_RESET_AFTER_SENDING, .resets = n});
 }
 
 TEST(every_measure_of_a_service_that_resets)

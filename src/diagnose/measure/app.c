@@ -112,8 +112,8 @@ struct app_track {
 	struct track track;
 	unsigned samples, stopped, dead, runnable, sleeping, io_wait, polling;
 	struct process_record last;
-	struct descriptors fullest[RECENT]; /* of the last windows, newest first */
-	unsigned stops[RECENT];             /* samples in which it was stopped, likewise */
+	struct descriptors fullest[RECENT];        /* of the last windows, newest first */
+	unsigned stops[RECENT];                    /* samples in which it was stopped, likewise */
 	uint64_t failures, failures_begin[RECENT]; /* socket() without a descriptor: so far, and at their begin */
 	char *cgroup;
 	double run_share, wait_share;
@@ -187,8 +187,7 @@ static void sample_process(struct window *window, struct app_state *state, const
 	if (track_see(window, &app->track)) {
 		struct app_track before = *app;
 
-		*app = (struct app_track){
-			.track = before.track, .cgroup = before.cgroup, .failures = before.failures};
+		*app = (struct app_track){.track = before.track, .cgroup = before.cgroup, .failures = before.failures};
 		app->failures_begin[0] = before.failures;
 		memcpy(&app->failures_begin[1], &before.failures_begin[0],
 		       sizeof(app->failures_begin) - sizeof(app->failures_begin[0]));

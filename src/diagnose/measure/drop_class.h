@@ -18,7 +18,8 @@ enum drop_class {
 	DROP_MEMORY,
 	DROP_ACCEPT,
 	DROP_DAMAGED,
-	DROP_PORT, /* of a bridge */
+	DROP_PORT,   /* of a bridge */
+	DROP_PURGED, /* with the queue that they were in: of a neighbour without an answer, or of what was closed */
 	DROP_CLASSES,
 };
 

@@ -82,8 +82,8 @@ static const struct field flow_fields[] = {
 #undef F
 RECORD_TYPE(flow_measures_type, "measure.flow", struct flow_measures, flow_fields, "traffic without a socket here");
 
-#define TCP 6
-#define UDP 17
+#define TCP      6
+#define UDP      17
 #define DNS_PORT 53
 /* Most of a second: a SYN is retried after one, and so is a ping. */
 #define RETRY_NS (800 * NSEC_PER_MSEC)
@@ -706,6 +706,18 @@ static void judgement_done(struct judgement *j)
 	map_done(&j->senders);
 }
 
+/* Packets wait for the address of their next hop in a queue, which is purged when there is no answer. */
+static void settle_purged(const struct state *state, struct drop_flow *flow)
+{
+	bool leaves = flow->key.dir == DROP_TX;
+	const struct addr *to = leaves ? &flow->key.raddr : &flow->key.laddr;
+
+	if (leaves || !is_here(state, to))
+		if (silent_neighbour(state, to, flow->dev))
+			flow->moved[0][DROP_NEIGH] += flow->moved[0][DROP_PURGED];
+	flow->moved[0][DROP_PURGED] = 0;
+}
+
 static void judge(struct judgement *j)
 {
 	struct state *state = j->state;
@@ -715,6 +727,7 @@ static void judge(struct judgement *j)
 	track_each(j->window, &state->flows, struct drop_flow, flow)
 	{
 		drop_flow_settle(flow);
+		settle_purged(state, flow);
 		j->all_firewall += drop_flow_class(flow, DROP_FIREWALL);
 	}
 	track_each(j->window, &state->flows, struct drop_flow, flow)

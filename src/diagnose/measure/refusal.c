@@ -36,8 +36,8 @@ RECORD_TYPE(peer_measures_type, "measure.peer", struct peer_measures, peer_field
 struct peer_track {
 	struct track track;
 	struct refusal_record base, last;
-	uint64_t begin[RECENT];    /* resets at the begin of the last windows, newest first */
-	uint64_t rejected[RECENT]; /* rejected datagrams likewise */
+	uint64_t begin[RECENT];      /* resets at the begin of the last windows, newest first */
+	uint64_t rejected[RECENT];   /* rejected datagrams likewise */
 	uint64_t followed, answered; /* resets whose moment is known (probe/reset_tally.h), and those after an answer */
 };
 
@@ -142,7 +142,8 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.refused_here = delta_between(peer->base.here, peer->last.here),
 			.recent_rejected = delta_between(peer->rejected[RECENT - 1], peer->last.datagrams),
 			.resets_followed = peer->followed,
-			.resets_answered_share = peer->followed > 0 ? (double)peer->answered / (double)peer->followed : NAN,
+			.resets_answered_share =
+				peer->followed > 0 ? (double)peer->answered / (double)peer->followed : NAN,
 		};
 		if (m->peer_refused == 0 && m->recent_resets == 0 && m->refused_here == 0 && m->recent_rejected == 0)
 			continue;

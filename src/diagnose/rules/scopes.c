@@ -56,7 +56,6 @@ static const struct module_scope peer_scope = {
 	.parts = {MODULE_PART(peer), MODULE_PART(attempted), MODULE_PART(datagram), MODULE_PART(host)}};
 MODULE_SCOPE(peer_scope);
 
-static const struct module_scope resolver_scope = {.kind = MODULE_RESOLVER,
-						   .parts = {MODULE_PART(resolver), MODULE_PART(host),
-							     MODULE_PART(dropped)}};
+static const struct module_scope resolver_scope = {
+	.kind = MODULE_RESOLVER, .parts = {MODULE_PART(resolver), MODULE_PART(host), MODULE_PART(dropped)}};
 MODULE_SCOPE(resolver_scope);

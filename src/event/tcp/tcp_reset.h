@@ -7,11 +7,11 @@
 
 /* What had been exchanged on the connection; data of this end, as both ends see it. */
 enum tcp_reset_after {
-	TCP_RESET_AFTER_SYN = 1,  /* not established */
-	TCP_RESET_AFTER_NOTHING,  /* no data */
-	TCP_RESET_AFTER_SENDING,  /* the last data was sent: a request without an answer */
+	TCP_RESET_AFTER_SYN = 1,   /* not established */
+	TCP_RESET_AFTER_NOTHING,   /* no data */
+	TCP_RESET_AFTER_SENDING,   /* the last data was sent: a request without an answer */
 	TCP_RESET_AFTER_RECEIVING, /* the last data was received, just now or as one of several exchanges */
-	TCP_RESET_AFTER_ANSWER,   /* the last data was received a while ago, and there is nothing to wait for */
+	TCP_RESET_AFTER_ANSWER,    /* the last data was received a while ago, and there is nothing to wait for */
 };
 
 struct tcp_reset {
