@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/reset_tally.h"
 
+#include "event/tcp/tcp_reset.h"
 #include "event/tcp/tcp_reset_names.h"
 #include "probe/tally.h"
 #include "snapshot/proc/counter.h"
+
+_Static_assert((int)RESET_AFTER_SYN == (int)TCP_RESET_AFTER_SYN &&
+		       (int)RESET_AFTER_ANSWER == (int)TCP_RESET_AFTER_ANSWER,
+	       "the moments of the event");
 
 #define R struct reset_record
 static const struct field reset_fields[] = {

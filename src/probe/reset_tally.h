@@ -8,11 +8,20 @@
 #include "base/addr.h"
 #include "record/field.h"
 
+/* What a reset followed: as enum tcp_reset_after, which has the words. */
+enum reset_after {
+	RESET_AFTER_SYN = 1,
+	RESET_AFTER_NOTHING,
+	RESET_AFTER_SENDING,
+	RESET_AFTER_RECEIVING,
+	RESET_AFTER_ANSWER,
+};
+
 struct reset_record {
 	uint32_t netns;
 	struct addr raddr;
 	uint16_t rport;
-	uint8_t after; /* enum tcp_reset_after (event/tcp/tcp_reset.h) */
+	uint8_t after; /* enum reset_after */
 	uint64_t resets;
 };
 

@@ -42,7 +42,7 @@ struct tally {
 	const char *value;       /* NULL: count only */
 	const char *adds[EVENT_ADDS_MAX]; /* additional summed fields; only with a value */
 	uint32_t cap;                     /* keys with a record of their own */
-	/* Opens, and counts, from the first sample in which this is so; NULL: from the first. *memory is zero at first. */
+	/* Counts from the first sample in which this is so; NULL: from the first. *memory is zero at first. */
 	bool (*sign)(const struct snapshot *snapshot, uint64_t *memory);
 	/* event: the event with its keys (event_shape), all else unknown. False: no record. */
 	bool (*fill)(struct snapshot *snapshot, const struct record *event, const struct tally_figures *figures,

@@ -3,7 +3,6 @@
 #include "measured.h"
 
 #include "diagnose/measure/refusal.h"
-#include "event/tcp/tcp_reset.h"
 #include "probe/reset_tally.h"
 #include "probe/wire.h"
 
@@ -26,12 +25,12 @@ static void known_resets(struct snapshot *snapshot, unsigned n)
 {
 	resets(snapshot, n);
 	put(snapshot, &reset_type,
-	    &(struct reset_record){.raddr = peer, .rport = 80, .after = TCP_RESET_AFTER_ANSWER, .resets = n / 2});
+	    &(struct reset_record){.raddr = peer, .rport = 80, .after = RESET_AFTER_ANSWER, .resets = n / 2});
 	put(snapshot, &reset_type,
-	    &(struct reset_record){.raddr = peer, .rport = 80, .after = TCP_RESET_AFTER_SENDING, .resets = n / 4});
+	    &(struct reset_record){.raddr = peer, .rport = 80, .after = RESET_AFTER_SENDING, .resets = n / 4});
 	/* Another service of the same host. */
 	put(snapshot, &reset_type,
-	    &(struct reset_record){.raddr = peer, .rport = 81, .after = TCP_RESET_AFTER_SENDING, .resets = n});
+	    &(struct reset_record){.raddr = peer, .rport = 81, .after = RESET_AFTER_SENDING, .resets = n});
 }
 
 TEST(every_measure_of_a_service_that_resets)

@@ -122,8 +122,8 @@ static void suggest(struct verdict *verdict, struct map *index, const struct rul
 }
 
 /*
- * What waits and depends on a module that a rule saw at fault. All traffic depends on the firewall, which holds up some
- * of it: where that is known, the rest waits for something else.
+ * What waits and depends on a module that a rule saw at fault. All traffic depends on the firewall, which drops some of
+ * it: where that is known, the rest waits for something else.
  */
 static void add_all_dependants(struct hypothesis *h, const struct graph *graph)
 {

@@ -522,9 +522,9 @@ static void measure_samples(const struct conn_track *c, struct conn_measures *m)
 
 /*
  * A peer acknowledges every second full segment at once. The acknowledgement of less, or of one segment for each that
- * it sends itself, waits for something to ride on: the reply, the next request, in the end a timer: 40 ms, 100 with some
- * other systems. That is measured as RTT, and shows what the remote program does. More is the path's, and so is what
- * exceeds the shorter timer if it grew by that much during the run or if it is the same in all samples: programs vary.
+ * it sends itself, waits for something to ride on: the reply, the next request, in the end a timer: 40 ms, or 100 with
+ * some other systems. That is measured as RTT, and shows what the remote program does. More is the path's, and so is
+ * what exceeds the shorter timer if it grew by that much during the run, or is the same in all samples: programs vary.
  */
 #define ACK_TIMER_NS      110000000
 #define ACK_TIMER_STEP_NS 60000000

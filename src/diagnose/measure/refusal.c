@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "diagnose/graph/window.h"
-#include "event/tcp/tcp_reset.h"
 #include "probe/reset_tally.h"
 #include "probe/wire.h"
 #include "snapshot/core/delta.h"
@@ -78,7 +77,7 @@ static void sample_moments(struct state *state, const struct snapshot *snapshot)
 		if (!peer)
 			continue;
 		peer->followed += reset->resets;
-		peer->answered += reset->after == TCP_RESET_AFTER_ANSWER ? reset->resets : 0;
+		peer->answered += reset->after == RESET_AFTER_ANSWER ? reset->resets : 0;
 	}
 }
 

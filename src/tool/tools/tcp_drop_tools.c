@@ -36,7 +36,8 @@ TOOL(tcpdrop_tool);
 /* --- tcpreset --- */
 
 static const struct output_column tcpreset_columns[] = {
-	{"time_ns"}, {"pid"}, {"comm"}, {"dir"}, {"laddr"}, {"lport"}, {"raddr"}, {"rport"}, {"state"}, {"reason"}, {},
+	{"time_ns"}, {"pid"},   {"comm"},  {"dir"},   {"laddr"},  {"lport"},
+	{"raddr"},   {"rport"}, {"state"}, {"after"}, {"reason"}, {},
 };
 
 static const char *const tcpreset_examples[] = {
@@ -44,6 +45,8 @@ static const char *const tcpreset_examples[] = {
 	"resets sent and received, with reason",
 	"nest tcpreset --where 'dir == rx'",
 	"resets sent by the peer",
+	"nest tcpreset --where 'after in (nothing, sending, receiving)'",
+	"resets that broke a connection, not only ended it",
 	NULL,
 };
 
@@ -51,8 +54,9 @@ static const struct tool tcpreset_tool = {
 	.name = "tcpreset",
 	.layer = "tcp",
 	.summary = "TCP resets sent and received, with reason",
-	.description = "DIR rx: received from the peer. DIR tx: sent by this host, with the kernel's reason (Linux "
-		       "6.10 and later). Without a connection, state and owner are unknown (-).",
+	.description = "DIR rx: received from the peer; AFTER says what it followed: data sent (a request without an "
+		       "answer), data received, or the whole answer. DIR tx: sent by this host, with the kernel's "
+		       "reason (Linux 6.10 and later). Without a connection, state and owner are unknown (-).",
 	.examples = tcpreset_examples,
 	.events = {"tcp.reset"},
 	.columns = tcpreset_columns,
