@@ -21,6 +21,7 @@
 #include "diagnose/measure/service.h"
 #include "probe/shortage_tally.h"
 #include "snapshot/netlink/neighbour.h"
+#include "snapshot/netlink/tunnel.h"
 
 #define CONN "conn:10.77.1.2:40000-10.77.2.2:5001"
 /* --- a connection in its third window --- */
@@ -416,6 +417,7 @@ static void second_thread(struct snapshot *snapshot, unsigned n)
 	put(snapshot, &thread_type, &thread);
 	/* socket() fails for lack of a descriptor in every sample but the first. */
 	put(snapshot, &shortage_type, &(struct shortage_record){.pid = 4711, .failures = n});
+	put(snapshot, &tunnel_type, &(struct tunnel_record){.dev = "tun0", .pid = 4711});
 }
 
 TEST(every_measure_of_an_application)
@@ -437,6 +439,7 @@ TEST(every_measure_of_an_application)
 		{"app_fd_max", "90"},
 		{"app_fd_share", "0.9444444"},
 		{"app_fd_failures", "29"},
+		{"app_tunnel", "true"},
 		{"app_io_wait_count", "1"},
 		{"cgroup", "\"/system.slice/app.service\""},
 		{"cgroup_throttled_share", "0.3"},

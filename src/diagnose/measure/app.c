@@ -11,6 +11,7 @@
 #include "diagnose/measure/endpoint.h"
 #include "probe/shortage_tally.h"
 #include "snapshot/core/delta.h"
+#include "snapshot/netlink/tunnel.h"
 #include "snapshot/proc/cgroup.h"
 #include "snapshot/proc/process.h"
 #include "snapshot/socket/owner.h"
@@ -32,6 +33,7 @@ static const struct field app_fields[] = {
 	FIELD(M, app_fd_max, COUNT, "limit of descriptors, in the same sample"),
 	FIELD(M, app_fd_share, RATIO, "share of its descriptors in use, in the same sample", .unit = "%"),
 	FIELD(M, app_fd_failures, COUNT, "socket() calls that failed with EMFILE in the last three windows"),
+	FIELD(M, app_tunnel, BOOL, "it carries the packets of a tunnel (TUN device)"),
 	FIELD(M, app_io_wait_count, COUNT, "samples with a thread in uninterruptible sleep"),
 	FIELD(M, cgroup, TEXT, "its cgroup"),
 	FIELD(M, cgroup_throttled_share, RATIO, "CPU periods in which the cgroup was throttled", .unit = "%"),
@@ -119,7 +121,7 @@ struct app_track {
 	double run_share, wait_share;
 	/* Of the sample at hand. */
 	unsigned threads_seen, threads_asleep;
-	bool ready, polls, uninterruptible;
+	bool ready, polls, uninterruptible, tunnel;
 };
 
 struct use_key {
@@ -318,6 +320,12 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		if (app)
 			app->failures = shortage->failures;
 	}
+	snapshot_each(snapshot, tunnel_type, struct tunnel_record, tunnel) {
+		struct app_track *app = tunnel->pid ? map_get(&state->apps, &tunnel->pid) : NULL;
+
+		if (app)
+			app->tunnel = true;
+	}
 	map_done(&state->owners);
 	snapshot_each(snapshot, owner_type, struct owner_record, o) {
 		struct use_key *owner = map_put(&state->owners, &o->inode, NULL);
@@ -414,6 +422,7 @@ static struct module *app_module(const struct app_state *state, const struct app
 	m->app_runnable_share = app->runnable / n;
 	m->app_sleep_share = app->sleeping / n;
 	m->app_io_wait_count = app->io_wait;
+	m->app_tunnel = app->tunnel;
 	measure_descriptors(app, m);
 	measure_cgroup(state, app, m, graph);
 	m->app_run_share = app->run_share;
@@ -552,7 +561,7 @@ static const struct measurer app_measurer = {
 	.name = "app",
 	.stage = MEASURE_APP,
 	.needs = MEASURER_NEEDS(&process_type, &thread_type, &owner_type, &cgroup_type, &cgroup_member_type,
-				&shortage_type),
+				&shortage_type, &tunnel_type),
 	.state_size = sizeof(struct app_state),
 	.initial = &initial,
 	.sample = sample,

@@ -18,6 +18,7 @@ struct app_measures {
 	uint64_t app_fds, app_fd_max;
 	double app_fd_share;
 	uint64_t app_fd_failures;
+	bool app_tunnel;
 	uint64_t app_io_wait_count;
 	const char *cgroup;
 	double cgroup_throttled_share;
