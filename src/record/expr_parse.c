@@ -500,7 +500,9 @@ static bool is_other_field(struct parser *p, const struct field *field, struct f
 {
 	uint64_t value;
 
-	if (expr_class_of(field) == CLASS_TEXT || field->kind == KIND_FLAGS || !find_field(p, ret_other))
+	/* No field begins with a digit, and most literals do. */
+	if (expr_class_of(field) == CLASS_TEXT || field->kind == KIND_FLAGS ||
+	    isdigit((unsigned char)*buf_text(&p->word)) || !find_field(p, ret_other))
 		return false;
 	return !field->names || enum_value_find(field->names, buf_text(&p->word), &value) < 0;
 }

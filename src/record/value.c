@@ -51,7 +51,7 @@ int shape_find(const struct shape *shape, const char *name, struct field_ref *re
 
 	/* The usual case alone first: rules look up thousands of names. */
 	while (shape_next(shape, &at))
-		if (strcmp(at.field->name, name) == 0) {
+		if (at.field->name[0] == name[0] && strcmp(at.field->name, name) == 0) {
 			*ret_ref = at;
 			return 0;
 		}
