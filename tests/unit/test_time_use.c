@@ -32,6 +32,13 @@ static struct blocking_record row(uint32_t tid, uint8_t what, uint16_t rport, ui
 	return r;
 }
 
+/* Two for one reason, and another between them. */
+static const struct gap_record gaps[] = {
+	{.source = "firewall", .lost = "firewall rules", .why = "needs CAP_NET_ADMIN"},
+	{.source = "wire", .lost = "DNS queries", .why = "needs CAP_NET_RAW"},
+	{.source = "conntrack", .lost = "connections that it tracks", .why = "needs CAP_NET_ADMIN"},
+};
+
 static void add_sample(struct snapshot *snapshot, const struct scene *scene, const struct case_of *of, unsigned sample)
 {
 	struct thread_record second = scene->thread;
@@ -49,9 +56,8 @@ static void add_sample(struct snapshot *snapshot, const struct scene *scene, con
 			total.raddr = scene->socket.raddr;
 		put(snapshot, &blocking_type, &total);
 	}
-	if (of->gap)
-		put(snapshot, &gap_type,
-		    &(struct gap_record){.source = "firewall", .lost = "firewall rules", .why = "needs CAP_NET_ADMIN"});
+	for (size_t i = 0; of->gap && i < ARRAY_SIZE(gaps); i++)
+		put(snapshot, &gap_type, &gaps[i]);
 }
 
 /* The record, and the text at a width, of four windows. */
@@ -155,7 +161,8 @@ TEST(unmeasured_is_unknown)
 	"\nPROGRAM    SHARE WHAT   ON             COUNT    P50    MAX     RTT\n"                                       \
 	"app (4711)  98 % answer 10.77.2.2:5001    15 196 ms 196 ms 20.0 ms\n"                                         \
 	"app (4711) 2.0 % cpu    -                  -      -      -       -\n"                                         \
-	"Not seen: firewall rules (needs CAP_NET_ADMIN)\n"
+	"Not seen: connections that it tracks; firewall rules (needs CAP_NET_ADMIN)\n"                                 \
+	"Not seen: DNS queries (needs CAP_NET_RAW)\n"
 
 TEST(the_text_at_80_and_120_columns)
 {

@@ -154,16 +154,31 @@ static void add_health(struct buf *text, const struct diagnosis_record *record, 
 	buf_add_text(text, timed ? ")." : ".");
 }
 
-/* One line: where it was not looked, nothing can be found. */
+static bool is_first_of_its_why(const struct unseen_record *items, uint32_t at)
+{
+	for (uint32_t i = 0; i < at; i++)
+		if (strcmp(items[i].why, items[at].why) == 0)
+			return false;
+	return true;
+}
+
+/* Where it was not looked, nothing can be found: one line per reason. */
 static void print_unseen(const struct diagnosis_record *record, struct out *out)
 {
 	const struct unseen_record *items = record->not_seen.items;
-	_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
+	uint32_t count = record->not_seen.count;
 
-	for (uint32_t i = 0; i < record->not_seen.count; i++)
-		buf_add_format(&text, "%s%s (%s)", i ? "; " : "Not seen: ", items[i].lost, items[i].why);
-	if (record->not_seen.count)
+	for (uint32_t i = 0; i < count; i++) {
+		_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
+
+		if (!is_first_of_its_why(items, i))
+			continue;
+		for (uint32_t n = i; n < count; n++)
+			if (strcmp(items[n].why, items[i].why) == 0)
+				buf_add_format(&text, "%s%s", n == i ? "Not seen: " : "; ", items[n].lost);
+		buf_add_format(&text, " (%s)", items[i].why);
 		add_line(out, buf_text(&text));
+	}
 }
 
 /* A selection that matches no socket must not look like good health. */
