@@ -15,8 +15,12 @@ PATIENCE = 5.0
 
 
 @metered("python3", name="one-port")
-def one_port(meter, room, *, host, port, source, rate="10", resp="1000"):
-    """A connection per request of rr; an error is a failed one."""
+def one_port(meter, room, *, host, port, source, rate="10", resp="1000",
+             wait="0"):
+    """A connection per request of rr; an error is a failed one.
+
+    wait=1: lets the server close first, which then has the TIME_WAIT.
+    """
     meter.ready()
     for _ in every(rate):
         begin = time.monotonic()
@@ -29,6 +33,8 @@ def one_port(meter, room, *, host, port, source, rate="10", resp="1000"):
                 size = threads.HEADER.size
                 out.sendall(threads.HEADER.pack(size, int(resp)))
                 threads.receive(out, int(resp))
+                if int(wait):
+                    out.recv(1)
             meter.moved(int(resp))
             meter.op(time.monotonic() - begin)
         except (OSError, EOFError):
