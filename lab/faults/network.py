@@ -142,3 +142,15 @@ def rps(lab, *, on, dev, mask):
     script = ('mount -t sysfs nestlab /sys && printf %s "$2" >"$1"')
     lab.network.inside(on, ["unshare", "--mount", "sh", "-c", script, "sh",
                             path, mask])
+
+
+@fault
+def coalesce(lab, *, on, dev, ms):
+    """Hold received packets back for up to N ms, as interrupt coalescing does."""
+    lab.network.inside(on, ["ethtool", "-K", dev, "gro", "on"])
+    script = ('mount -t sysfs nestlab /sys && '
+              'printf %s "$2" >"$1/gro_flush_timeout" && '
+              'printf 1000000 >"$1/napi_defer_hard_irqs"')
+    lab.network.inside(on, ["unshare", "--mount", "sh", "-c", script, "sh",
+                            f"/sys/class/net/{dev}",
+                            str(int(float(ms) * 1e6))])

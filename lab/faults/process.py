@@ -4,8 +4,11 @@
 import os
 import resource
 import signal
+import sys
 
 from faults import fault
+
+PTRACE_ATTACH = 16
 
 
 def write(path, value):
@@ -93,3 +96,32 @@ def renice(lab, *, app, nice):
     os.setpriority(os.PRIO_PROCESS, pid, int(nice))
     if os.path.exists(f"/proc/{pid}/autogroup"):
         write(f"/proc/{pid}/autogroup", int(nice))
+
+
+@fault
+def debugger(lab, *, app):
+    """Attach to the program as a debugger does: it stops, in state t."""
+    code = ("import ctypes, os, signal, sys; pid = int(sys.argv[1]); "
+            "libc = ctypes.CDLL(None, use_errno=True); "
+            f"libc.ptrace({PTRACE_ATTACH}, pid, None, None) == 0 "
+            "or sys.exit('cannot attach'); "
+            "os.waitpid(pid, 0); signal.pause()")
+    lab.network.spawn(lab.apps[app]["on"], [sys.executable, "-c", code,
+                                            str(lab.process(app).pid)])
+
+
+@fault
+def process_limit(lab, *, app, count):
+    """Limit the processes of the program by a cgroup (pids.max)."""
+    path = lab.network.cgroup("pids", "pids")
+    write(os.path.join(path, "pids.max"), int(count))
+    write(os.path.join(path, "cgroup.procs"), lab.process(app).pid)
+
+
+@fault
+def tcp_memory_limit(lab, *, app, kb):
+    """Limit the memory of the program's new TCP sockets by a cgroup (v1)."""
+    path = lab.network.cgroup("memory", "memory")
+    write(os.path.join(path, "memory.kmem.tcp.limit_in_bytes"),
+          int(kb) * 1024)
+    write(os.path.join(path, "cgroup.procs"), lab.process(app).pid)
