@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * TCP connects that fail without an answer: before a packet is sent (connect() was called, and the socket did not get
- * to SYN-SENT), or because the program or the kernel gave up waiting. The programs only take notes; every call goes on
+ * to SYN-SENT, or left it within the call), or because the program or the kernel gave up waiting. The programs only take notes; every call goes on
  * as it would.
  */
 #include "probe/attempt.bpf.h"
@@ -109,6 +109,12 @@ static __always_inline bool is_given_up(const struct sock *sk)
 	return (sk->sk_err == 0 && sk->sk_shutdown == SHUTDOWN_MASK) || sk->sk_err == ETIMEDOUT;
 }
 
+/* connect() itself goes back: its ports are in use (EADDRNOTAVAIL). */
+static __always_inline bool is_portless(const struct sock *sk)
+{
+	return sk->sk_err == 0 && sk->sk_shutdown == 0;
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(attempt_state, const struct sock *sk, int oldstate, int newstate)
 {
@@ -127,6 +133,10 @@ int BPF_PROG(attempt_state, const struct sock *sk, int oldstate, int newstate)
 	}
 	if (newstate == TCP_CLOSE && is_given_up(sk)) {
 		open->ended_ns = bpf_ktime_get_ns();
+		return 0;
+	}
+	if (newstate == TCP_CLOSE && is_portless(sk)) {
+		open->portless = 1;
 		return 0;
 	}
 	note_answer(open);

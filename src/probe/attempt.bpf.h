@@ -13,7 +13,8 @@ struct attempt_open {
 	__u32 netns;
 	__u32 tgid;
 	__u16 rport;
-	__u16 unused[3];
+	__u16 portless; /* connect() found no free local port */
+	__u16 unused[2];
 	char comm[16];
 };
 

@@ -25,6 +25,7 @@ static const struct field attempt_fields[] = {
 	FIELD(A, raddr, ADDR, "remote address"),
 	FIELD(A, rport, ID, "remote port", .zero_is_unknown = true),
 	FIELD(A, attempts, COUNT, "connects that failed before a packet was sent, since the first sample"),
+	FIELD(A, portless, COUNT, "connects that found no free local port (EADDRNOTAVAIL), in the same time"),
 	FIELD(A, given_up, COUNT, "connects given up without an answer after 100 ms or more, in the same time"),
 	FIELD(A, given_up_wait_ns, DURATION, "mean wait of these"),
 	FIELD(A, answered, COUNT, "connects that were answered, in the same time"),
@@ -53,7 +54,7 @@ struct row_key {
 struct row {
 	uint32_t pid; /* of the last program that tried */
 	char comm[16];
-	uint64_t attempts, given_up, given_up_sum_ns;
+	uint64_t attempts, portless, given_up, given_up_sum_ns;
 	uint16_t error;
 	bool asked; /* the route, in this sample or a recent one */
 };
@@ -138,11 +139,21 @@ static void add_given_up(struct state *state, const struct attempt_open *open)
 	row->given_up_sum_ns += waited_ns;
 }
 
+static void add_portless(struct state *state, const struct attempt_open *open)
+{
+	struct row *row = row_of(state, open);
+
+	if (row)
+		row->portless++;
+}
+
 /* Whether an attempt is over. One that was answered is gone from the map. */
 static bool take(struct state *state, const struct attempt_open *open, uint64_t now_ns)
 {
 	if (open->ended_ns)
 		add_given_up(state, open);
+	else if (open->portless)
+		add_portless(state, open);
 	else if (!open->sent_ns && now_ns >= open->began_ns + NEXT_NS)
 		add_unsent(state, open);
 	else
@@ -231,6 +242,7 @@ static int give_rows(struct state *state, struct snapshot *snapshot, struct why 
 			.raddr = of->raddr,
 			.rport = of->rport,
 			.attempts = row->attempts,
+			.portless = row->portless,
 			.given_up = row->given_up,
 			.given_up_wait_ns = row->given_up ? row->given_up_sum_ns / row->given_up : UINT64_MAX,
 			.answered = answers_of(state, of),

@@ -38,6 +38,19 @@ static void once(struct scene *s, unsigned sample)
 		fail_to_connect(s, ENETUNREACH);
 }
 
+/* Its port is in use. */
+static void without_a_port(struct scene *s, unsigned sample _unused_)
+{
+	s->has_attempt = true;
+	s->attempt.portless++;
+}
+
+static void once_without_a_port(struct scene *s, unsigned sample)
+{
+	s->has_attempt = true;
+	s->attempt.portless = sample >= 16;
+}
+
 /* A second address of the name answers; and where this one does at times, clients may be impatient. */
 static void give_up(struct scene *s, uint64_t answered)
 {
@@ -69,6 +82,8 @@ TEST(connects_that_send_nothing)
 	CHECK_EQ_TEXT(diagnose(by_a_rule), "route-blackhole");
 	CHECK_EQ_TEXT(diagnose(with_a_route), "");
 	CHECK_EQ_TEXT(diagnose(once), "");
+	CHECK_EQ_TEXT(diagnose(without_a_port), "ports-exhausted");
+	CHECK_EQ_TEXT(diagnose(once_without_a_port), "");
 }
 
 /* --- lookups that began before the run --- */

@@ -64,6 +64,7 @@ static void busy_conn(struct scene *s, unsigned n)
 	t->data_segs_out = 50 * n;
 	t->data_segs_in = 40 * n;
 	t->delivered = 1000 + 2 * n;
+	t->delivered_ce = n / 2;
 	t->busy_ns = n * 160 * MS;
 	t->rwnd_limited_ns = n * 40 * MS;
 	t->sndbuf_limited_ns = n * 20 * MS;
@@ -134,6 +135,7 @@ TEST(every_measure_of_a_connection)
 		/* 350 kB/s * 30 ms of 500 kB */
 		{"rcv_wnd_use", "0.021"},
 		{"unscaled", "false"},
+		{"shift_zero", "false"},
 		{"flight_bytes", "14480"},
 		/* 4000000 / 2 / (4096 + 256) segments */
 		{"flight_peak_bytes", "664632"},
@@ -146,6 +148,7 @@ TEST(every_measure_of_a_connection)
 		{"segs_in", "1000"},
 		{"segs_out", "600"},
 		{"dsack_count", "10"},
+		{"marked_share", "0.25"},
 		{"data_segs_in", "400"},
 		{"receive_gap_ns", "70000000"},
 		{"receive_gap_base_ns", "100000000"},

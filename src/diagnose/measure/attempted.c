@@ -13,6 +13,7 @@
 static const struct field attempted_fields[] = {
 	FIELD(M, unsent_connects, COUNT,
 	      "connects to it in the last three windows that failed before a packet was sent"),
+	FIELD(M, portless_connects, COUNT, "connects to it in the same time that found no free local port (EADDRNOTAVAIL)"),
 	FIELD(M, given_up_connects, COUNT, "connects to it in the same time that were given up without an answer"),
 	FIELD(M, given_up_wait_ns, DURATION, "mean wait of all that were given up in this run"),
 	FIELD(M, answered_connects, COUNT, "connects that it answered in this run"),
@@ -31,7 +32,7 @@ RECORD_TYPE(attempted_measures_type, "measure.attempted", struct attempted_measu
 struct attempted_track {
 	struct track track;
 	struct attempt_record last;
-	uint64_t begin[RECENT], begin_given_up[RECENT]; /* totals at the begin of the last windows, newest first */
+	struct attempt_record begin[RECENT]; /* totals at the begin of the last windows, newest first */
 };
 
 struct state {
@@ -59,16 +60,18 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		}
 		if (track_see(window, &t->track)) {
 			memmove(&t->begin[1], &t->begin[0], sizeof(t->begin) - sizeof(t->begin[0]));
-			memmove(&t->begin_given_up[1], &t->begin_given_up[0],
-				sizeof(t->begin_given_up) - sizeof(t->begin_given_up[0]));
-			t->begin[0] = t->last.attempts;
-			t->begin_given_up[0] = t->last.given_up;
+			t->begin[0] = t->last;
 		}
 		t->last = *attempt;
 	}
 }
 
-static void add_module(const struct attempted_track *t, uint64_t unsent, uint64_t given_up, struct graph *graph)
+/* Of the last windows. */
+struct attempts {
+	uint64_t unsent, portless, given_up;
+};
+
+static void add_module(const struct attempted_track *t, const struct attempts *recent, struct graph *graph)
 {
 	struct endpoint remote = {t->last.raddr, t->last.rport};
 	struct attempted_measures *m = graph_alloc(graph, sizeof(*m));
@@ -76,10 +79,11 @@ static void add_module(const struct attempted_track *t, uint64_t unsent, uint64_
 	char address[ADDR_TEXT_MAX];
 	struct module *peer, *route;
 
-	*m = (struct attempted_measures){.unsent_connects = unsent,
+	*m = (struct attempted_measures){.unsent_connects = recent->unsent,
+					 .portless_connects = recent->portless,
 					 .unsent_pid = t->last.pid,
 					 .unsent_error = t->last.error,
-					 .given_up_connects = given_up,
+					 .given_up_connects = recent->given_up,
 					 .given_up_wait_ns = t->last.given_up_wait_ns,
 					 .answered_connects = t->last.answered};
 	memcpy(m->unsent_comm, t->last.comm, sizeof(m->unsent_comm));
@@ -90,7 +94,7 @@ static void add_module(const struct attempted_track *t, uint64_t unsent, uint64_
 	peer->measures.attempted = m;
 	if (!peer->measures.peer)
 		peer->measures.peer = refusal_none(graph, &remote);
-	if (unsent == 0 || !m->unsent_error)
+	if (recent->unsent == 0 || !m->unsent_error)
 		return;
 	route = flow_module_below(graph, MODULE_ROUTE, address);
 	peer->related[MODULE_ROUTE] = route;
@@ -103,11 +107,14 @@ static void finish(struct window *window, void *data, struct graph *graph)
 
 	track_each(window, &state->tracks, const struct attempted_track, t)
 	{
-		uint64_t unsent = delta_between(t->begin[RECENT - 1], t->last.attempts);
-		uint64_t given_up = delta_between(t->begin_given_up[RECENT - 1], t->last.given_up);
+		const struct attempt_record *begin = &t->begin[RECENT - 1];
+		struct attempts recent = {delta_between(begin->attempts, t->last.attempts),
+					  delta_between(begin->portless, t->last.portless),
+					  delta_between(begin->given_up, t->last.given_up)};
 
-		if (unsent != UINT64_MAX && given_up != UINT64_MAX && unsent + given_up > 0)
-			add_module(t, unsent, given_up, graph);
+		if (recent.unsent != UINT64_MAX && recent.portless != UINT64_MAX && recent.given_up != UINT64_MAX &&
+		    recent.unsent + recent.portless + recent.given_up > 0)
+			add_module(t, &recent, graph);
 	}
 	track_forget(window, &state->tracks, NULL);
 }

@@ -5,7 +5,7 @@
 #include "record/field.h"
 
 struct attempted_measures {
-	uint64_t unsent_connects;
+	uint64_t unsent_connects, portless_connects;
 	char unsent_comm[16];
 	uint32_t unsent_pid;
 	uint16_t unsent_error;

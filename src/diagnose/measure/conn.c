@@ -61,6 +61,7 @@ static const struct field conn_fields[] = {
 	      .unit = "%"),
 	FIELD(M, rcv_wnd_use, RATIO, "share of the receive window that the data of one RTT fills", .unit = "%"),
 	FIELD(M, unscaled, BOOL, "window scaling was not negotiated: both windows are at most 64 kB"),
+	FIELD(M, shift_zero, BOOL, "it was, and this host scales its window by nothing: it is at most 64 kB"),
 	FIELD(M, flight_bytes, BYTES, "congestion window, at the end"),
 	FIELD(M, flight_peak_bytes, BYTES,
 	      "largest congestion window since the connection began, from the size that the send buffer grew to; "
@@ -75,6 +76,7 @@ static const struct field conn_fields[] = {
 	      "cost of slow start after idle in the last three windows (smaller congestion window, no loss)"),
 	FIELD(M, segs_in, COUNT, "segments received"),
 	FIELD(M, segs_out, COUNT, "segments sent"),
+	FIELD(M, marked_share, RATIO, "delivered segments that a queue on the path had marked (ECN CE)", .unit = "%"),
 	FIELD(M, dsack_count, COUNT, "spurious retransmissions reported by the peer (dsack_dups)"),
 	FIELD(M, data_segs_in, COUNT, "segments with data received"),
 	FIELD(M, receive_gap_ns, DURATION, "since data was last received, at the end"),
@@ -454,6 +456,8 @@ static void measure_counters(const struct conn_track *c, uint64_t span_ns, struc
 	const struct tcp_record *a = &c->base, *b = &c->last;
 	uint64_t dsack = delta_between32(a->dsack_dups, b->dsack_dups);
 	uint64_t data_segs = delta_between32(a->data_segs_out, b->data_segs_out);
+	uint64_t delivered = delta_between32(a->delivered, b->delivered);
+	uint64_t marked = delta_between32(a->delivered_ce, b->delivered_ce);
 
 	m->sent_bytes = delta_between(a->bytes_sent, b->bytes_sent);
 	m->acked_bytes = delta_between(a->bytes_acked, b->bytes_acked);
@@ -468,6 +472,9 @@ static void measure_counters(const struct conn_track *c, uint64_t span_ns, struc
 			       ? NAN
 			       : fmin(1, (double)m->ooo_count / (double)m->segs_in);
 	m->dsack_count = dsack;
+	m->marked_share = delivered == UINT64_MAX || delivered == 0 || marked == UINT64_MAX
+				  ? NAN
+				  : fmin(1, (double)marked / (double)delivered);
 	m->segment_bytes = m->sent_bytes == UINT64_MAX || data_segs == UINT64_MAX || data_segs == 0
 				   ? UINT64_MAX
 				   : m->sent_bytes / data_segs;
@@ -627,7 +634,9 @@ static void measure_past(const struct window *window, const struct conn_track *c
 	m->unscaled = c->socket.state == SOCKET_ESTABLISHED && t->options != UINT8_MAX && !(t->options & OPTION_WSCALE);
 	m->rcv_wnd = t->rcv_wnd == UINT32_MAX ? UINT64_MAX : t->rcv_wnd;
 	/* The kernel's own figure is what it would advertise if the header had room for it. */
-	if (m->unscaled && m->rcv_wnd != UINT64_MAX)
+	m->shift_zero = c->socket.state == SOCKET_ESTABLISHED && t->options != UINT8_MAX && !m->unscaled &&
+			t->rcv_wscale == 0;
+	if ((m->unscaled || m->shift_zero) && m->rcv_wnd != UINT64_MAX)
 		m->rcv_wnd = min_of(m->rcv_wnd, (uint64_t)UINT16_MAX);
 	m->rcv_rtt_ns = t->rcv_rtt_ns ? t->rcv_rtt_ns : UINT64_MAX;
 	/*

@@ -33,6 +33,7 @@ struct conn_measures {
 	double ooo_share;
 	uint64_t segs_in, segs_out;
 	uint64_t dsack_count;
+	double marked_share;
 	uint64_t segment_bytes;
 	uint64_t restart_cost_ns;
 	uint64_t data_segs_in;
@@ -73,7 +74,7 @@ struct conn_measures {
 	double slowdown, clean_slowdown;
 	uint64_t rcv_wnd, rcv_rtt_ns, rcv_rtt_base_ns;
 	double rcv_wnd_use, rcv_rtt_ratio, rcv_rtt_base_ratio;
-	bool unscaled;
+	bool unscaled, shift_zero;
 	uint64_t flight_bytes, flight_peak_bytes, per_rtt_bytes, per_rtt_peak_bytes;
 	double flight_share, per_rtt_share;
 	uint64_t age_windows;

@@ -248,6 +248,7 @@ struct group {
 	bool leaves;
 	bool has_data;
 	bool repeats; /* one of its flows: the same ports again, later or with data */
+	bool awaited; /* answers of a UDP service to sockets that are still open */
 };
 
 struct judgement {
@@ -529,9 +530,18 @@ static bool repeats(const struct drop_flow *flow, uint64_t from_ns)
 	return drop_flow_sum(flow) >= 2 && (flow->has_data || flow->last_ns - from_ns >= RETRY_NS);
 }
 
+/* A datagram of a service for the socket of a client, which is open: it waits for no other. */
+static bool is_awaited(const struct judgement *j, const struct drop_flow_key *key)
+{
+	const struct module *udp = key->proto == UDP && key->dir == DROP_RX ? find_module(&j->udp, &key->lport) : NULL;
+
+	return udp && key->rport < key->lport && udp->measures.udp->rport == key->rport &&
+	       addr_equal(&udp->measures.udp->raddr, &key->raddr);
+}
+
 static void add_to_group(struct judgement *j, const struct drop_flow *flow)
 {
-	bool leaves = flow->key.dir == DROP_TX, replies;
+	bool leaves = flow->key.dir == DROP_TX, replies, awaited = is_awaited(j, &flow->key);
 	uint64_t from_ns = drop_flow_from_ns(j->window, flow);
 	struct group_key key;
 	struct group *group;
@@ -543,7 +553,7 @@ static void add_to_group(struct judgement *j, const struct drop_flow *flow)
 	if (is_for_many(j->state, &key.to))
 		return;
 	replies = leaves && find_module(key.proto == UDP ? &j->udp : &j->listeners, &flow->key.lport);
-	key.service = !leaves || replies ? flow->key.lport : flow->key.rport;
+	key.service = (!leaves || replies) && !awaited ? flow->key.lport : flow->key.rport;
 	group = map_put(&j->groups, &key, NULL);
 	if (!group)
 		return;
@@ -556,6 +566,7 @@ static void add_to_group(struct judgement *j, const struct drop_flow *flow)
 	group->has_data |= flow->has_data;
 	group->repeats |= repeats(flow, from_ns);
 	group->leaves = leaves;
+	group->awaited |= awaited;
 	group->is_here = leaves || is_here(j->state, &key.to);
 	if (!group->most || drop_flow_sum(flow) > drop_flow_sum(group->most))
 		group->most = flow;
@@ -609,7 +620,7 @@ static bool is_retried(const struct group *group)
 
 	for (unsigned class = 0; class < DROP_CLASSES; class ++)
 		count += group->counts[class];
-	return count >= 2 && group->last_ns - group->from_ns >= RETRY_NS;
+	return count >= 2 && (group->awaited || group->last_ns - group->from_ns >= RETRY_NS);
 }
 
 /* Accuses a module of its own, not one that all strangers share: one packet may be the first of several. */
@@ -653,10 +664,10 @@ static struct module *find_affected(struct judgement *j, const struct group_key 
 
 	if (is_stranger(j, key, group) || (is_invented(j, key, group) && group->counts[DROP_ACCEPT] == 0))
 		return NULL;
-	if (group->is_here && service && (key->proto == TCP || key->proto == UDP))
+	if (group->is_here && service && !group->awaited && (key->proto == TCP || key->proto == UDP))
 		return is_retried(group) || group->counts[DROP_ACCEPT] > 0 ? service : NULL;
 	/* What arrives for a port without a socket, and what the kernel itself answers to it. */
-	if (group->is_here && !group->leaves)
+	if (group->is_here && !group->leaves && !group->awaited)
 		return NULL;
 	if (!(group->has_data || is_retried(group) || is_exact(group) || is_lookup(key)) || *flows >= FLOWS_MAX)
 		return NULL;
