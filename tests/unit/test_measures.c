@@ -438,6 +438,7 @@ TEST(every_measure_of_an_application)
 		{"app_cpu_wait_share", "0.2"},
 		/* both threads: the second one sleeps in two of the four samples of the first */
 		{"app_sleep_share", "0.2"},
+		{"app_sending_share", "0"},
 		{"app_fds", "85"},
 		{"app_fd_max", "90"},
 		{"app_fd_share", "0.9444444"},
@@ -480,6 +481,7 @@ TEST(descriptors_of_the_last_three_windows)
 				       /* without the second thread */
 				       {"app_cpu_wait_share", "0.05"},
 				       {"app_sleep_share", "0.3"},
+				       {"app_sending_share", "0.1"},
 				       {}});
 }
 

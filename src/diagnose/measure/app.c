@@ -29,6 +29,7 @@ static const struct field app_fields[] = {
 	FIELD(M, app_run_share, RATIO, "share of the time on a CPU, busiest thread", .unit = "%"),
 	FIELD(M, app_cpu_wait_share, RATIO, "share of the time on a run queue, worst thread", .unit = "%"),
 	FIELD(M, app_sleep_share, RATIO, "samples in which every thread slept on a timer", .unit = "%"),
+	FIELD(M, app_sending_share, RATIO, "samples in which every thread waited in a send call", .unit = "%"),
 	FIELD(M, app_fds, COUNT, "open descriptors, in that sample of the last three windows with the fewest free"),
 	FIELD(M, app_fd_max, COUNT, "limit of descriptors, in the same sample"),
 	FIELD(M, app_fd_share, RATIO, "share of its descriptors in use, in the same sample", .unit = "%"),
@@ -112,7 +113,7 @@ struct descriptors {
 
 struct app_track {
 	struct track track;
-	unsigned samples, stopped, dead, runnable, sleeping, io_wait, polling;
+	unsigned samples, stopped, dead, runnable, sleeping, sending, io_wait, polling;
 	struct process_record last;
 	struct descriptors fullest[RECENT];        /* of the last windows, newest first */
 	unsigned stops[RECENT];                    /* samples in which it was stopped, likewise */
@@ -120,7 +121,7 @@ struct app_track {
 	char *cgroup;
 	double run_share, wait_share;
 	/* Of the sample at hand. */
-	unsigned threads_seen, threads_asleep;
+	unsigned threads_seen, threads_asleep, threads_sending;
 	bool ready, polls, uninterruptible, tunnel;
 };
 
@@ -202,7 +203,7 @@ static void sample_process(struct window *window, struct app_state *state, const
 	app->stopped += is_stopped(p->process_state);
 	app->stops[0] += is_stopped(p->process_state);
 	app->dead += p->process_state == 'Z' || p->process_state == 'X';
-	app->threads_seen = app->threads_asleep = 0;
+	app->threads_seen = app->threads_asleep = app->threads_sending = 0;
 	app->ready = app->polls = app->uninterruptible = false;
 }
 
@@ -242,6 +243,7 @@ static void sample_thread(struct window *window, struct app_state *state, const 
 		return;
 	app->threads_seen++;
 	app->threads_asleep += doing == DOING_SLEEP && t->thread_state == 'S';
+	app->threads_sending += doing == DOING_WRITE && t->thread_state == 'S' && t->syscall_fd != UINT32_MAX;
 	app->ready = app->ready || t->thread_state == 'R';
 	app->uninterruptible = app->uninterruptible || t->thread_state == 'D';
 	app->polls = app->polls || doing == DOING_POLL;
@@ -311,6 +313,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		app->polling += app->polls;
 		app->io_wait += app->uninterruptible;
 		app->sleeping += app->threads_seen > 0 && app->threads_asleep == app->threads_seen;
+		app->sending += app->threads_seen > 0 && app->threads_sending == app->threads_seen;
 	}
 	snapshot_each(snapshot, cgroup_member_type, struct cgroup_member_record, member)
 		sample_member(state, snapshot, member);
@@ -421,6 +424,7 @@ static struct module *app_module(const struct app_state *state, const struct app
 	m->app_dead_share = app->dead / n;
 	m->app_runnable_share = app->runnable / n;
 	m->app_sleep_share = app->sleeping / n;
+	m->app_sending_share = app->sending / n;
 	m->app_io_wait_count = app->io_wait;
 	m->app_tunnel = app->tunnel;
 	measure_descriptors(app, m);

@@ -15,6 +15,7 @@ struct app_measures {
 	double app_run_share;
 	double app_cpu_wait_share;
 	double app_sleep_share;
+	double app_sending_share;
 	uint64_t app_fds, app_fd_max;
 	double app_fd_share;
 	uint64_t app_fd_failures;
