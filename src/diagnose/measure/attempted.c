@@ -13,7 +13,8 @@
 static const struct field attempted_fields[] = {
 	FIELD(M, unsent_connects, COUNT,
 	      "connects to it in the last three windows that failed before a packet was sent"),
-	FIELD(M, portless_connects, COUNT, "connects to it in the same time that found no free local port (EADDRNOTAVAIL)"),
+	FIELD(M, portless_connects, COUNT,
+	      "connects to it in the same time that found no free local port (EADDRNOTAVAIL)"),
 	FIELD(M, given_up_connects, COUNT, "connects to it in the same time that were given up without an answer"),
 	FIELD(M, given_up_wait_ns, DURATION, "mean wait of all that were given up in this run"),
 	FIELD(M, answered_connects, COUNT, "connects that it answered in this run"),

@@ -634,8 +634,8 @@ static void measure_past(const struct window *window, const struct conn_track *c
 	m->unscaled = c->socket.state == SOCKET_ESTABLISHED && t->options != UINT8_MAX && !(t->options & OPTION_WSCALE);
 	m->rcv_wnd = t->rcv_wnd == UINT32_MAX ? UINT64_MAX : t->rcv_wnd;
 	/* The kernel's own figure is what it would advertise if the header had room for it. */
-	m->shift_zero = c->socket.state == SOCKET_ESTABLISHED && t->options != UINT8_MAX && !m->unscaled &&
-			t->rcv_wscale == 0;
+	m->shift_zero =
+		c->socket.state == SOCKET_ESTABLISHED && t->options != UINT8_MAX && !m->unscaled && t->rcv_wscale == 0;
 	if ((m->unscaled || m->shift_zero) && m->rcv_wnd != UINT64_MAX)
 		m->rcv_wnd = min_of(m->rcv_wnd, (uint64_t)UINT16_MAX);
 	m->rcv_rtt_ns = t->rcv_rtt_ns ? t->rcv_rtt_ns : UINT64_MAX;
