@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * TCP connects that fail without an answer: before a packet is sent (connect() was called, and the socket did not get
- * to SYN-SENT, or left it within the call), or because the program or the kernel gave up waiting. The programs only take notes; every call goes on
- * as it would.
+ * to SYN-SENT, or left it within the call), or because the program or the kernel gave up waiting. The programs only
+ * take notes; every call goes on as it would.
  */
 #include "probe/attempt.bpf.h"
 #include "kernel/types.bpf.h"
