@@ -55,10 +55,10 @@ void walk_begin_thread(struct walk *walk, size_t thread)
 /* Closes all open calls, whose end is unknown. */
 static void leave_all(struct walk *walk, const struct walk_visitor *visitor, void *context, uint64_t ticks)
 {
-	walk->is_cut = true;
+	walk->is_cut = walk->is_end_unknown = true;
 	while (walk->frames.count)
 		walk_leave(walk, visitor, context, ticks);
-	walk->is_cut = false;
+	walk->is_cut = walk->is_end_unknown = false;
 }
 
 /* A call that has not returned lasts to the end of its process, or of the recording. */
@@ -215,6 +215,14 @@ static void cut_segment(struct walk *walk, const struct walk_visitor *visitor, v
 	}
 }
 
+/* The last data of the client was an answer, as far as that is known. */
+static bool is_answered(const struct walk *walk, uint32_t client)
+{
+	const struct walk_socket *state = &walk->sockets.items[client];
+
+	return !walk->demux->sockets.items[client].many_threads && state->requests && !state->is_answered_not;
+}
+
 /* An outgoing connection belongs to the client for whom it was opened, or last written to: it may be from a pool. */
 static void adopt(struct walk *walk, uint32_t index, uint64_t ticks)
 {
@@ -230,7 +238,9 @@ static void adopt(struct walk *walk, uint32_t index, uint64_t ticks)
 	} else if (session == DEMUX_NONE && walk->demux->ties.count) {
 		uint32_t client = demux_tie_find(walk->demux, index, ticks);
 
-		s->owner = client != DEMUX_NONE ? client : s->owner;
+		client = client != DEMUX_NONE ? client : s->owner;
+		/* Who was answered has no use for it any more. */
+		s->owner = is_answered(walk, client) ? index : client;
 	}
 }
 

@@ -20,6 +20,7 @@ struct walk {
 	uint32_t session;              /* of the open segment */
 	uint32_t op_session;           /* of the current operation; DEMUX_NONE */
 	bool is_cut;                   /* leaving without a return: the call continues, or its end is unknown */
+	bool is_end_unknown;           /* the latter: the thread ended inside, or events were lost */
 	bool is_request;               /* the current operation starts a request */
 
 	/* Not all dispatchers are known (demux_new): search for more, stop at the first. */
