@@ -314,7 +314,7 @@ TEST(a_function_that_is_left_early_is_named_not_the_first_call_that_it_does_not_
 
 	REQUIRE(c->divergence.count == 1);
 	CHECK_EQ_TEXT(c->all.items[0].function, "change");
-	CHECK_EQ_UINT(c->all.items[0].kind, DIVERGENCE_MISSING);
+	CHECK_EQ_UINT(c->all.items[0].kind, DIVERGENCE_LEFT);
 	CHECK_EQ_TEXT(c->all.items[0].before, "convert");
 	CHECK_EQ_UINT(c->all.items[0].good_sessions, 38);
 	CHECK_EQ_UINT(c->all.items[0].bad_sessions, 0);

@@ -31,6 +31,7 @@ static const struct enum_name kind_names[] = {
 	{DIVERGENCE_SLOWER, "slower", "bad sessions take longer in the function"},
 	{DIVERGENCE_EXTRA, "extra", "bad sessions make a call that good ones do not"},
 	{DIVERGENCE_MISSING, "missing", "good sessions make a call that bad ones do not"},
+	{DIVERGENCE_LEFT, "left", "bad sessions leave the function before calls that good ones make"},
 };
 static struct enum_names divergence_kind_names = {.items = kind_names, .count = ARRAY_SIZE(kind_names)};
 

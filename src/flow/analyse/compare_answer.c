@@ -148,7 +148,7 @@ void compare_answer(struct comparison *c)
 			add_slower(&text, c, d);
 		else if (d->bad_calls > 0)
 			add_rates(&text, c, d);
-		else if (d->before)
+		else if (d->kind == DIVERGENCE_LEFT)
 			add_left(&text, c, d);
 		else
 			add_call(&text, c, d);

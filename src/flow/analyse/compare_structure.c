@@ -155,14 +155,18 @@ static void add_call(struct structure *s, uint32_t place, enum divergence_kind k
 	/* Told by the first of its calls. */
 	if (is_left && s->c->all.count && s->c->all.items[s->c->all.count - 1].place == caller)
 		return;
-	d = compare_add(s->c, kind, is_left ? caller : place, confidence);
+	d = compare_add(s->c, is_left ? DIVERGENCE_LEFT : kind, is_left ? caller : place, confidence);
 	if (is_left) {
 		struct compare_presence p = compare_presence_of(s->c, place);
 
+		/* Figures are of that call. */
 		d->call = place;
 		d->before = compare_function(s->c, place)->name;
 		d->good = d->good_sessions = p.good;
 		d->bad = d->bad_sessions = p.bad;
+		d->good_ns = (uint64_t)compare_mean_ns(s->c, place, 0);
+		d->bad_ns = (uint64_t)compare_mean_ns(s->c, place, 1);
+		d->ratio = d->good_ns ? (double)d->bad_ns / (double)d->good_ns : NAN;
 	}
 	if (kind == DIVERGENCE_EXTRA)
 		d->instead = instead_of(s, place, kind);
