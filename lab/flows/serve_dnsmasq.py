@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""dnsmasq: a process per TCP connection, which answers from a cache or forwards. Kept apart."""
+"""dnsmasq: a process per TCP connection, which answers from a cache or forwards.."""
 from flow_clients import Session
 from flow_dns import LARGE_TEXTS, MX, Dns
 from flow_lab import between, fault, server
@@ -37,7 +37,7 @@ def exchanges(place):
             f.writelines(f'mx-host=m{i}.lab.test,page.lab.test\n' for i in range(EXCHANGES))
 
 
-@server('dnsmasq', Dns(), prepare=exchanges, apart=True)
+@server('dnsmasq', Dns(), prepare=exchanges)
 def dnsmasq(place):
     return [f'{place.servers}/dnsmasq-hooks/dnsmasq', '--keep-in-foreground', f'--conf-file={place.room}/dnsmasq.conf',
             f'--log-facility={place.room}/dnsmasq.log']

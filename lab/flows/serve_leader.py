@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Leader and followers: equal threads wait in turn for all connections. Kept apart, with five kinds of faults."""
+"""Leader and followers: equal threads wait in turn for all connections.."""
 import serve_passed  # pylint: disable=unused-import  # declares faults that are taken from pool
 from flow_clients import Session
 from flow_lab import FAULTS, between, fault, server
@@ -8,7 +8,7 @@ from serve_small import Small
 OWN = ('drip', 'stall')
 
 
-@server('leader', Small(), apart=True)
+@server('leader', Small())
 def leader(place):
     return [f'{place.servers}/small-hooks/leader', str(place.port), str(place.upstream_port), place.room]
 

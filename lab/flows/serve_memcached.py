@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""memcached: one thread accepts and hands connections to four that have an event loop each. Kept apart."""
+"""memcached: one thread accepts and hands connections to four that have an event loop each.."""
 import socket
 
 from flow_clients import LARGE_BYTES, Session
@@ -53,7 +53,7 @@ class Text:
                 self.read(stream)
 
 
-@server('memcached', Text(), apart=True)
+@server('memcached', Text())
 def memcached(place):
     return [f'{place.servers}/memcached-hooks/memcached', '-u', 'root', '-l', '127.0.0.1', '-p', str(place.port),
             '-U', '0', '-t', '4', '-m', '256', '-I', str(ITEM_MAX)]

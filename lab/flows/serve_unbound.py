@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Unbound: two threads with an event loop each; a query is a state machine over it. Kept apart."""
+"""Unbound: two threads with an event loop each; a query is a state machine over it.."""
 from flow_clients import Session
 from flow_dns import LARGE_TEXTS, Dns
 from flow_lab import between, fault, server
@@ -50,7 +50,7 @@ remote-control:
 ''')
 
 
-@server('unbound', Dns(), prepare=names, apart=True)
+@server('unbound', Dns(), prepare=names)
 def unbound(place):
     return [f'{place.servers}/unbound-hooks/unbound', '-d', '-c', f'{place.room}/unbound.conf']
 

@@ -149,6 +149,8 @@ static const char *mark_of(const struct divergence *where, struct buf *text)
 		return NULL;
 	if (where->kind == DIVERGENCE_MISSING)
 		buf_add_format(text, "divergence: %s is not called", where->function);
+	else if (where->kind == DIVERGENCE_LEFT)
+		buf_add_format(text, "divergence: left before %s", where->before);
 	else
 		buf_add_text(text, where->kind == DIVERGENCE_SLOWER ? "divergence: slower" : "divergence: extra");
 	return buf_text(text);

@@ -290,6 +290,27 @@ TEST(work_is_found_without_the_time_that_it_had_no_cpu)
 	}
 }
 
+/* Other threads had to wait for a CPU as long, as often: these two may have waited for a page, or a lock. */
+TEST(an_excess_as_long_as_the_delays_of_the_machine_is_no_evidence)
+{
+	for (unsigned is_longer = 0; is_longer < 2; is_longer++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		struct served all[100];
+
+		for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
+			all[i] = (struct served){.work = 0.12, .delay = 0.02, .runs = 1};
+		for (unsigned i = 0; i < 2; i++) {
+			all[20 + i * 30] = (struct served){.work = 12.1, .delay = 12, .runs = 1};
+			all[30 + i * 30] = (struct served){.work = is_longer ? 40 : 10, .delay = 0.02, .runs = 1};
+		}
+		c = compare_served(all, ARRAY_SIZE(all), &trace, &s);
+		unit_note("%s", c->answer);
+		CHECK_EQ_UINT(c->divergence.count, is_longer);
+	}
+}
+
 TEST(who_computes_is_told_from_who_waits_for_it)
 {
 	struct served all[40];
@@ -496,6 +517,8 @@ TEST(long_delays_are_as_rare_as_they_were_seen)
 	CHECK_NEAR(noise.large_ns, 901000, 1);
 	CHECK_NEAR(delay_noise_share(&noise, 1), 1, 1e-9);
 	CHECK_NEAR(delay_noise_share(&noise, 500500), 0.5, 1e-9);
+	CHECK_EQ_UINT(delay_noise_count(&noise, 998000), 3);
+	CHECK_EQ_UINT(delay_noise_count(&noise, 1e6 + 1), 0);
 	CHECK_NEAR(delay_noise_share(&noise, 997000), 0.004, 1e-9);
 	/* Beyond: by the tail, which is 1 at least. */
 	CHECK(delay_noise_share(&noise, 2e6) <= 0.002 && delay_noise_share(&noise, 2e6) > 1e-4);

@@ -299,6 +299,49 @@ TEST(a_request_may_begin_inside_a_call)
 	CHECK_EQ_UINT(flow_session_at(s, 1).busy_ns, 360 - 310);
 }
 
+/* A signal handler interrupted the recorder: what it did is lost, and the open calls are stated. */
+TEST(a_loss_costs_the_lost_calls_not_the_rest_of_the_session)
+{
+	static const char before[] = "thread 1 pid=10 tid=10 name=srv\n"
+				     "1 0 call srv!main\n"
+				     "1 1 op-listen socket=9 fd=3\n"
+				     "1 10 socket socket=1 fd=5 local=10.0.0.1:80 remote=10.0.0.2:1001\n"
+				     "1 20 op-accept socket=1 fd=5 result=5 took=10\n"
+				     "1 100 call srv!serve\n"
+				     "1 110 call srv!get\n"
+				     "1 120 op-read socket=1 fd=5 result=10 took=10\n";
+	static const char after[] = "1 160 call srv!parse\n"
+				    "1 170 return\n"
+				    "1 180 return\n"
+				    "1 190 call srv!answer\n"
+				    "1 200 return\n"
+				    "1 210 return\n"
+				    "1 400 return\n";
+	static const struct {
+		const char *loss;
+		unsigned calls;
+	} cases[] = {
+		{"", 4},
+		{"1 140 lost 2 signal\n1 150 stack srv!main; srv!serve; srv!get\n", 4},
+		/* Another call was open when the loss began: it is over, and its caller continues. */
+		{"1 130 call srv!copy\n1 140 lost 3 signal\n1 150 stack srv!main; srv!serve; srv!get\n", 5},
+		/* What is open is not stated: nothing after the loss is known to be of the session. */
+		{"1 140 lost 2 signal\n", 2},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_buf_ struct buf text = BUF_INIT(1 << 16);
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+
+		buf_add_format(&text, "%s%s%s", before, cases[i].loss, after);
+		trace = sample_of_text(buf_text(&text));
+		s = split(trace, &(struct demux_options){});
+		REQUIRE(s->list.count == 1);
+		CHECK_EQ_UINT(flow_session_at(s, 0).calls, cases[i].calls);
+	}
+}
+
 TEST(a_connection_made_for_a_client_is_the_clients)
 {
 	_cleanup_flow_trace_ struct flow_trace *trace =

@@ -27,7 +27,7 @@ interface Divergence {
   function: string; module: string | null; file: string | null; line: number | null; path: string[]; kind: string;
   ratio: number | null; good: number | null; bad: number | null; good_ns: number | null; bad_ns: number | null;
   good_sessions: number; bad_sessions: number; confidence: number | null; waits_in: string | null;
-  instead: string | null;
+  instead: string | null; before: string | null;
 }
 interface Compared {
   answer: string | null; how: string | null; divergence: Divergence | [] | null; others: Divergence[];
@@ -253,6 +253,7 @@ function MainDivergence({ one }: { one: Divergence }) {
       <dt>function</dt><dd><code>{one.function}</code>{one.module && one.module !== '?' ? ` in ${one.module}` : ''}
         {one.file ? `, ${one.file}${one.line ? `:${one.line}` : ''}` : ''}</dd>
       <dt>difference</dt><dd>{one.kind}: {sayDivergence(one)}</dd>
+      {one.before && <><dt>left before</dt><dd><code>{one.before}</code></dd></>}
       {one.waits_in && <><dt>time is spent in</dt><dd><code>{one.waits_in}</code></dd></>}
       {one.instead && <><dt>good sessions call</dt><dd><code>{one.instead}</code></dd></>}
       {one.confidence !== null && <><dt>confidence</dt><dd>{one.confidence.toFixed(2)}</dd></>}

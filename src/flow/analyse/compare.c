@@ -21,6 +21,9 @@
 #define OTHERS_MAX     20
 /* Minimum share of bad sessions that call what made them pause. */
 #define PAUSE_SHARE 0.9
+/* Calls of a function by one of its caller that make a loop of it, and their factor over those in good sessions. */
+#define LOOP_CALLS  100
+#define LOOP_FACTOR 8
 /* Minimum slowdown of the function for its other callers, relative to that of one. */
 #define ALSO_SLOWER 0.7
 
@@ -28,6 +31,7 @@ static const struct enum_name kind_names[] = {
 	{DIVERGENCE_SLOWER, "slower", "bad sessions take longer in the function"},
 	{DIVERGENCE_EXTRA, "extra", "bad sessions make a call that good ones do not"},
 	{DIVERGENCE_MISSING, "missing", "good sessions make a call that bad ones do not"},
+	{DIVERGENCE_LEFT, "left", "bad sessions leave the function before calls that good ones make"},
 };
 static struct enum_names divergence_kind_names = {.items = kind_names, .count = ARRAY_SIZE(kind_names)};
 
@@ -71,6 +75,8 @@ static const struct field divergence_fields[] = {
 	FIELD(struct divergence, confidence, RATIO, "confidence that the difference is not chance", .hidden = true),
 	FIELD(struct divergence, waits_in, TEXT, "innermost function with the additional time"),
 	FIELD(struct divergence, instead, TEXT, "function called by good sessions instead", .hidden = true),
+	FIELD(struct divergence, before, TEXT, "call of it that bad sessions do not make, because they leave it before",
+	      .hidden = true),
 	FIELD(struct divergence, module, TEXT, "program or library of the function", .hidden = true),
 	FIELD(struct divergence, file, TEXT, "source file of the function", .hidden = true),
 	FIELD(struct divergence, line, ID, "line there", .zero_is_unknown = true, .hidden = true),
@@ -168,6 +174,7 @@ struct divergence *compare_add(struct comparison *c, enum divergence_kind kind, 
 		.bad_sessions = p.bad,
 		.confidence = confidence,
 		.place = place,
+		.call = place,
 	};
 	add_path(c, d);
 	return d;
@@ -346,12 +353,34 @@ static uint32_t requesting_place(const struct comparison *c, uint32_t place)
 	return this->parent;
 }
 
+/* Calls per call of the caller. */
+static double calls_per_call(const struct comparison *c, uint32_t place, unsigned group)
+{
+	const struct profile_place *places = c->profile->places.items;
+
+	return (double)places[place].group[group].calls /
+	       (double)max_of(places[places[place].parent].group[group].calls, (uint64_t)1);
+}
+
+/* Time of very many calls is that of the function which loops: it, or a caller of it, is called from there. */
+static uint32_t looping_place(const struct comparison *c, uint32_t place)
+{
+	const struct profile_place *places = c->profile->places.items;
+
+	if (places[place].group[1].wait_ticks > places[place].group[1].self_ticks)
+		return place;
+	for (uint32_t at = place; places[at].parent && !places[places[at].parent].is_dispatcher; at = places[at].parent)
+		if (calls_per_call(c, at, 1) >= max_of(LOOP_CALLS, LOOP_FACTOR * calls_per_call(c, at, 0)))
+			return places[at].parent;
+	return place;
+}
+
 /* The place to name for time at this one. */
 static uint32_t named_place(const struct comparison *c, uint32_t place)
 {
 	uint32_t named = pausing_place(c, place);
 
-	named = named ? named : specific_place(c, place);
+	named = named ? named : looping_place(c, specific_place(c, place));
 	return named == place ? requesting_place(c, place) : named;
 }
 

@@ -8,7 +8,7 @@
 
 #include "flow/analyse/profile.h"
 
-enum divergence_kind { DIVERGENCE_SLOWER, DIVERGENCE_EXTRA, DIVERGENCE_MISSING };
+enum divergence_kind { DIVERGENCE_SLOWER, DIVERGENCE_EXTRA, DIVERGENCE_MISSING, DIVERGENCE_LEFT };
 
 struct divergence_frame {
 	const char *function;
@@ -34,10 +34,12 @@ struct divergence {
 	double confidence;                    /* 0 ... 1 */
 	const char *waits_in; /* innermost function with most of the additional time; NULL: none stands out */
 	const char *instead;  /* called by good sessions and not by bad ones; NULL: nothing */
+	const char *before;   /* left: the first call of it that bad sessions do not make; NULL: another kind */
 	uint8_t time;         /* enum profile_time: of a slower one; PROFILE_TIMES: of any kind */
 	uint64_t good_call_ns, bad_call_ns; /* self time per call, if compared; 0: not compared */
 	double good_calls, bad_calls;       /* per session, if their number differs; 0: it does not */
 	uint32_t place;
+	uint32_t call; /* place of the call that differs: the same, or one of the function's */
 };
 
 struct compared_member {

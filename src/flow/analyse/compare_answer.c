@@ -130,6 +130,14 @@ static void add_call(struct buf *out, const struct comparison *c, const struct d
 		buf_add_text(out, " (other sessions of the trace also differ in this call)");
 }
 
+static void add_left(struct buf *out, const struct comparison *c, const struct divergence *d)
+{
+	buf_add_text(out, "bad sessions leave ");
+	add_name(out, c, d);
+	buf_add_format(out, " before it calls %s, which is called in ", d->before);
+	add_shares(out, c, d);
+}
+
 void compare_answer(struct comparison *c)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
@@ -140,6 +148,8 @@ void compare_answer(struct comparison *c)
 			add_slower(&text, c, d);
 		else if (d->bad_calls > 0)
 			add_rates(&text, c, d);
+		else if (d->kind == DIVERGENCE_LEFT)
+			add_left(&text, c, d);
 		else
 			add_call(&text, c, d);
 		if (d->waits_in && strcmp(d->waits_in, d->function) != 0)

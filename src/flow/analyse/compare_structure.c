@@ -13,6 +13,8 @@
 #define FEW_SESSIONS 3
 /* Confidence of a difference that is noise elsewhere. */
 #define NOISE_SURE 0.1
+/* Calls of a function that bad sessions do not make if they leave it early, at least. */
+#define LEFT_LEAST 2
 /* A difference explains time from this share of the whole on, and from this time on. */
 #define EXPLAINS    0.2
 #define EXPLAINS_NS 1e5
@@ -121,6 +123,56 @@ static bool is_told_inside(const struct structure *s, uint32_t place, enum diver
 }
 
 /*
+ * Bad sessions leave the function early: they do not make several of its calls, and no other one instead. Then it is
+ * the function that differs, not the first of those calls.
+ */
+static bool is_left_early(const struct structure *s, uint32_t place)
+{
+	const struct profile_place *places = s->c->profile->places.items;
+	uint32_t missing = 0;
+
+	if (!place || places[place].is_dispatcher)
+		return false;
+	for (uint32_t at = places[place].first_child; at; at = places[at].next) {
+		enum divergence_kind kind;
+
+		if (separates(s, at, &kind) <= 0)
+			continue;
+		if (kind == DIVERGENCE_EXTRA)
+			return false;
+		missing++;
+	}
+	return missing >= LEFT_LEAST;
+}
+
+/* A call that distinguishes the groups. */
+static void add_call(struct structure *s, uint32_t place, enum divergence_kind kind, double confidence)
+{
+	uint32_t caller = s->c->profile->places.items[place].parent;
+	bool is_left = kind == DIVERGENCE_MISSING && is_left_early(s, caller);
+	struct divergence *d;
+
+	/* Told by the first of its calls. */
+	if (is_left && s->c->all.count && s->c->all.items[s->c->all.count - 1].place == caller)
+		return;
+	d = compare_add(s->c, is_left ? DIVERGENCE_LEFT : kind, is_left ? caller : place, confidence);
+	if (is_left) {
+		struct compare_presence p = compare_presence_of(s->c, place);
+
+		/* Figures are of that call. */
+		d->call = place;
+		d->before = compare_function(s->c, place)->name;
+		d->good = d->good_sessions = p.good;
+		d->bad = d->bad_sessions = p.bad;
+		d->good_ns = (uint64_t)compare_mean_ns(s->c, place, 0);
+		d->bad_ns = (uint64_t)compare_mean_ns(s->c, place, 1);
+		d->ratio = d->good_ns ? (double)d->bad_ns / (double)d->good_ns : NAN;
+	}
+	if (kind == DIVERGENCE_EXTRA)
+		d->instead = instead_of(s, place, kind);
+}
+
+/*
  * From the bottom up to the first place on each call path that distinguishes the groups; what is above follows from it.
  */
 static void find_all(struct structure *s)
@@ -133,10 +185,7 @@ static void find_all(struct structure *s)
 		double confidence = separates(s, at, &kind);
 
 		if (confidence > 0 && !is_told_inside(s, at, kind)) {
-			struct divergence *d = compare_add(s->c, kind, at, confidence);
-
-			if (kind == DIVERGENCE_EXTRA)
-				d->instead = instead_of(s, at, kind);
+			add_call(s, at, kind, confidence);
 		} else if (profile->places.items[at].first_child) {
 			at = profile->places.items[at].first_child;
 			continue;
@@ -166,18 +215,17 @@ static bool comes_first(const struct comparison *c, const struct divergence *a, 
 		return is_noise_b;
 	if (time_a != time_b)
 		return time_a > time_b;
-	if (is_of_kind(c, a->place, a->kind) != is_of_kind(c, b->place, b->kind))
-		return is_of_kind(c, b->place, b->kind);
+	if (is_of_kind(c, a->call, a->kind) != is_of_kind(c, b->call, b->kind))
+		return is_of_kind(c, b->call, b->kind);
 	/* In one caller, what is done says more than what is not. */
-	if (a->kind != b->kind &&
-	    c->profile->places.items[a->place].parent == c->profile->places.items[b->place].parent)
+	if (a->kind != b->kind && c->profile->places.items[a->call].parent == c->profile->places.items[b->call].parent)
 		return a->kind == DIVERGENCE_EXTRA;
-	first_a = profile_order(c->profile, a->kind == DIVERGENCE_EXTRA, a->place);
-	first_b = profile_order(c->profile, b->kind == DIVERGENCE_EXTRA, b->place);
+	first_a = profile_order(c->profile, a->kind == DIVERGENCE_EXTRA, a->call);
+	first_b = profile_order(c->profile, b->kind == DIVERGENCE_EXTRA, b->call);
 	/* The same also where it is not clear what is earlier: sessions of the two groups are not equally long. */
 	if (a->kind != b->kind && max_of(first_a, first_b) <= ABOUT * (double)min_of(first_a, first_b) + ABOUT_CALLS)
 		return a->kind == DIVERGENCE_EXTRA;
-	return first_a != first_b ? first_a < first_b : a->place < b->place;
+	return first_a != first_b ? first_a < first_b : a->call < b->call;
 }
 
 /* Few: insertion keeps it simple, and the relation need not be transitive. */

@@ -43,7 +43,7 @@ bool delay_noise_is_known(const struct delay_noise *noise)
 	return noise->count >= KNOWN_LEAST && noise->delays[noise->count - LARGE_LEAST] > 0;
 }
 
-double delay_noise_share(const struct delay_noise *noise, double ns)
+size_t delay_noise_count(const struct delay_noise *noise, double ns)
 {
 	size_t low = 0, high = noise->count;
 
@@ -56,7 +56,14 @@ double delay_noise_share(const struct delay_noise *noise, double ns)
 		else
 			high = middle;
 	}
-	if (noise->count - low >= LARGE_LEAST)
-		return (double)(noise->count - low) / (double)noise->count;
+	return noise->count - low;
+}
+
+double delay_noise_share(const struct delay_noise *noise, double ns)
+{
+	size_t longer = delay_noise_count(noise, ns);
+
+	if (longer >= LARGE_LEAST)
+		return (double)longer / (double)noise->count;
 	return LARGE_LEAST / (double)noise->count * pow(ns / noise->delays[noise->count - LARGE_LEAST], -noise->tail);
 }

@@ -21,5 +21,7 @@ struct delay_noise delay_noise_of(double *delays, size_t count, double tail);
 
 /* Whether there are enough of them to say how rare a long one is. */
 bool delay_noise_is_known(const struct delay_noise *noise);
+/* How many delays are at least that long. */
+size_t delay_noise_count(const struct delay_noise *noise, double ns);
 /* Probability that a delay is at least that long; beyond the longest ones by their tail. */
 double delay_noise_share(const struct delay_noise *noise, double ns);

@@ -219,6 +219,8 @@ static void learn_socket(struct demux *demux, const struct flow_socket *seen)
 		s->raddr = addr_of(demux, &seen->remote.addr);
 		s->rport = seen->remote.port;
 	}
+	s->is_new |= seen->type == SOCK_STREAM && (seen->family == AF_INET || seen->family == AF_INET6) &&
+		     !seen->remote.addr.family;
 	/* A connected stream older than the recording: a client's, unless a connect is seen. */
 	if (s->role == DEMUX_OTHER && seen->type == SOCK_STREAM && seen->remote.addr.family && seen->remote.port)
 		s->role = DEMUX_SERVED;
@@ -247,6 +249,11 @@ static void learn_operation(struct demux *demux, const struct flow_operation *op
 	} else if (operation->op == FLOW_OP_TAKE) {
 		s->is_taken = true;
 	} else if (demux_is_data(operation)) {
+		/* Data before a connection: it makes one (MSG_FASTOPEN). */
+		if (s->role == DEMUX_OTHER && s->is_new) {
+			s->role = DEMUX_MADE;
+			s->birth_ticks = operation->start_ticks;
+		}
 		s->many_threads |= s->thread != DEMUX_NONE && s->thread != thread;
 		if (s->thread == DEMUX_NONE)
 			s->thread = (uint32_t)thread;

@@ -42,6 +42,7 @@ struct demux_socket {
 	uint8_t role;      /* enum demux_role */
 	bool many_threads; /* data was exchanged by several threads */
 	bool is_taken;     /* received from another process */
+	bool is_new;       /* the program created it, for TCP */
 	bool is_joined;    /* the same as one that another process accepted: no number leads here */
 };
 

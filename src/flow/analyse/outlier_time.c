@@ -79,9 +79,11 @@ enum family { FAMILY_OWN, FAMILY_CPU, FAMILY_OTHERS, FAMILY_CLIENT, FAMILIES };
 
 struct time_search {
 	struct outliers *o;
-	const bool *counts; /* by place: its time is a session's */
-	double *values;     /* by slot, of the current place: nanoseconds */
-	double *allowance;  /* by slot: what requests and bytes explain */
+	const bool *counts;   /* by place: its time is a session's */
+	double *values;       /* by slot, of the current place: nanoseconds */
+	double *for_requests; /* by slot: what its number of requests explains, */
+	double *for_bytes;    /* and that of its bytes */
+	double *usual_share;  /* by place: part of a usual request that is spent in the functions there and below */
 	struct sample *samples;
 	size_t count;
 	double *spent; /* by place: nanoseconds of all sessions */
@@ -89,6 +91,7 @@ struct time_search {
 	double tests[FAMILIES];   /* places where sessions differ */
 	struct delay_noise noise; /* of all threads, also when nobody was served */
 	/* Of the current place. */
+	uint32_t place;
 	double median;
 	enum family family;
 	double others; /* sessions that wait for another process there */
@@ -197,6 +200,7 @@ static void take_values(struct time_search *t, uint32_t place, enum profile_time
 	const struct profile_place *places = t->o->profile->places.items;
 	uint32_t at = place;
 
+	t->place = place;
 	memset(t->values, 0, t->o->cells->slots * sizeof(*t->values));
 	add_values(t, place, time);
 	if (is_self)
@@ -223,6 +227,17 @@ static bool is_worth_it(const struct time_search *t, enum profile_time time)
 	return count >= 2;
 }
 
+/*
+ * More requests explain more time, but only in functions where a usual one spends it. Which place they are called from
+ * does not matter: a connection's later requests come from another one.
+ */
+static double allowance_of(const struct time_search *t, uint32_t place, uint32_t slot)
+{
+	double share = t->usual_share ? t->usual_share[place] : 1;
+
+	return max_of(t->for_requests[slot] * share, t->for_bytes[slot]);
+}
+
 static void sort_samples(struct time_search *t, enum profile_time time, bool without_begins)
 {
 	const struct outliers *o = t->o;
@@ -230,7 +245,7 @@ static void sort_samples(struct time_search *t, enum profile_time time, bool wit
 	t->median = median_of(t, t->values);
 	t->count = 0;
 	for (uint32_t i = 0; i < o->cells->slots; i++) {
-		double excess = t->values[i] - t->median - (is_client(time) ? 0 : t->allowance[i]);
+		double excess = t->values[i] - t->median - (is_client(time) ? 0 : allowance_of(t, t->place, i));
 
 		if (o->weight[i] && !(without_begins && outlier_set_has(&o->begins, i)))
 			t->samples[t->count++] = (struct sample){max_of(excess, 0.0), i};
@@ -306,6 +321,9 @@ static double set_chance(const struct time_search *t, enum profile_time time, do
 	/* More than half of those that wait for another process are the usual case: others do not show how long it may
 	 * take. */
 	if (t->others > 0 && k * 2 > t->others && excess < ALONE_NS)
+		return 1;
+	/* The threads had to wait for a CPU as long, as often. */
+	if (time == PROFILE_OWN && delay_noise_count(&t->noise, excess) >= k)
 		return 1;
 	e = expect(t, time, count, excess);
 	if (compare_set_chance(k, e.by_delays) > DELAYS_MOST)
@@ -463,7 +481,7 @@ static double second_largest(const struct time_search *t)
 }
 
 /* Own time of a session per unit of its work, up to `most`: nanoseconds that more units explain. */
-static void allow(struct time_search *t, const double *own, const double *work, double most)
+static void allow(struct time_search *t, const double *own, const double *work, double most, double *ret_allowance)
 {
 	const struct outliers *o = t->o;
 	_cleanup_free_ double *rates = xzalloc((o->cells->slots + 1) * sizeof(*rates));
@@ -473,7 +491,39 @@ static void allow(struct time_search *t, const double *own, const double *work, 
 		rates[i] = own[i] / max_of(work[i], 1.0);
 	rate = min_of(median_of(t, rates), most);
 	for (uint32_t i = 0; i < o->cells->slots; i++)
-		t->allowance[i] = max_of(t->allowance[i], rate * max_of(work[i] - usual, 0.0));
+		ret_allowance[i] = rate * max_of(work[i] - usual, 0.0);
+}
+
+/* Median self time of each function per session, summed up over the places below; as a share of the whole. */
+static void know_shares(struct time_search *t)
+{
+	const struct outliers *o = t->o;
+	size_t n = o->profile->places.count, fns = o->s->trace->function_count;
+	_cleanup_free_ uint32_t *first = xzalloc((fns + 1) * sizeof(*first)), *next = xzalloc((n + 1) * sizeof(*next));
+	double *share = xzalloc((n + 1) * sizeof(*share)), all = 0;
+
+	for (uint32_t place = 1; place < n; place++) {
+		uint32_t fn = o->profile->places.items[place].fn;
+
+		next[place] = first[fn];
+		first[fn] = place;
+	}
+	for (size_t fn = 0; fn < fns; fn++) {
+		double usual;
+
+		memset(t->values, 0, o->cells->slots * sizeof(*t->values));
+		for (uint32_t place = first[fn]; place; place = next[place])
+			add_values(t, place, PROFILE_OWN);
+		usual = first[fn] ? median_of(t, t->values) : 0;
+		all += usual;
+		for (uint32_t place = first[fn]; place; place = next[place])
+			share[place] = usual;
+	}
+	for (size_t place = n; place-- > 1;)
+		share[o->profile->places.items[place].parent] += share[place];
+	for (size_t place = 0; place < n; place++)
+		share[place] = all > 0 ? min_of(share[place] / all, 1.0) : 1;
+	t->usual_share = share;
 }
 
 static void know_allowance(struct time_search *t)
@@ -487,13 +537,14 @@ static void know_allowance(struct time_search *t)
 		own[i] = t->values[i];
 		work[i] = o->s->list.items[o->cells->session_of[i]].requests;
 	}
-	allow(t, own, work, INFINITY);
+	allow(t, own, work, INFINITY, t->for_requests);
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct flow_row *row = &o->s->list.items[o->cells->session_of[i]];
 
 		work[i] = (double)row->tx_bytes + (double)row->rx_bytes;
 	}
-	allow(t, own, work, BYTE_NS);
+	allow(t, own, work, BYTE_NS, t->for_bytes);
+	know_shares(t);
 	t->noise = delay_noise_of(o->cells->delays.all.items, o->cells->delays.all.count, TAIL_LEAST);
 }
 
@@ -681,14 +732,16 @@ const struct outlier_mark *outlier_find_time(struct outliers *o)
 	uint32_t slots = o->cells->slots;
 	_cleanup_free_ bool *counts = places_that_count(o);
 	_cleanup_free_ double *values = xzalloc((slots + 1) * sizeof(*values)),
-			      *allowance = xzalloc((slots + 1) * sizeof(*allowance)),
+			      *for_requests = xzalloc((slots + 1) * sizeof(*for_requests)),
+			      *for_bytes = xzalloc((slots + 1) * sizeof(*for_bytes)),
 			      *room = xzalloc((slots + 1) * sizeof(*room));
 	_cleanup_free_ struct sample *samples = xzalloc((slots + 1) * sizeof(*samples));
 	struct time_search t = {
 		.o = o,
 		.counts = counts,
 		.values = values,
-		.allowance = allowance,
+		.for_requests = for_requests,
+		.for_bytes = for_bytes,
 		.samples = samples,
 		.room = room,
 	};
@@ -705,6 +758,7 @@ const struct outlier_mark *outlier_find_time(struct outliers *o)
 		}
 	best = choose(&t);
 	free(t.spent);
+	free(t.usual_share);
 	vec_done(&t.losses);
 	return best;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow/analyse/profile.h"
 
+#include <poll.h>
+
 #include "flow/trace/digest.h"
 
 /* Sessions among which a thread's delay is shared. */
@@ -16,6 +18,9 @@ struct timed_frame {
 	uint32_t place;
 	uint32_t last; /* place of the previous callee; 0: none */
 	uint64_t child_ticks;
+	uint64_t known_ticks; /* when the last operation or callee here ended; 0: none did */
+	uint64_t cut_ticks;   /* duration of a callee that did not return */
+	bool has_operation;   /* here, or in such a callee */
 	uint64_t seen_ticks;  /* self time up to the last look at the thread, */
 	uint64_t delay_ticks; /* what of it was scheduling delay, */
 	uint64_t cpu_ticks;   /* and CPU time */
@@ -66,6 +71,8 @@ struct profiler {
 	SPILL(struct turn_segment) shared;
 	/* Of the thread, as in turn_segment. */
 	uint64_t ready_ticks, idle_ticks, polled_ticks, patient_sum;
+	VEC(struct flow_ready) ready;  /* what it reported */
+	SPILL(uint64_t) watched;       /* by socket: data given to epoll */
 	bool is_client_op;             /* the last operation was on a client's socket */
 	struct profile_delays *delays; /* NULL: not examined */
 	VEC(uint32_t) window;          /* cells with own time since the last look at the thread's delays */
@@ -355,6 +362,7 @@ static inline __attribute__((always_inline)) void leaf(void *context, const stru
 	count_in_segment(p, walk, &call);
 	top = &p->frames.items[p->frames.count - 1];
 	top->child_ticks += took;
+	top->known_ticks = end_ticks;
 	top->last = call.place;
 }
 
@@ -414,15 +422,39 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 	p->bit = DEMUX_NONE;
 }
 
+/*
+ * A call that never returns: what it did after its last operation or callee is not known. It may have waited for a
+ * client that said no more, until a signal ended the program. Leaves that time out, and out of its callers.
+ */
+static void leave_unknown(struct profiler *p, const struct walk *walk, uint64_t ticks)
+{
+	struct timed_frame *frame = &p->frames.items[p->frames.count - 1];
+	uint64_t start = walk->frames.items[walk->frames.count - 1].ticks;
+	uint64_t unknown = ticks - min_of(max_of(start, frame->known_ticks) + frame->cut_ticks, ticks);
+
+	frame->child_ticks += unknown;
+	p->client_ticks += unknown;
+	if (walk_at_root(walk))
+		return;
+	/* What its caller did before is known if it was for this: an operation, no signal handler. */
+	frame[-1].cut_ticks = ticks - min_of(start, ticks);
+	frame[-1].has_operation |= frame->has_operation;
+	frame[-1].known_ticks = frame->has_operation ? start : frame[-1].known_ticks;
+}
+
 static inline __attribute__((always_inline)) void leave(void *context, const struct walk *walk, uint64_t ticks)
 {
 	struct profiler *p = context;
-	struct timed_frame frame = p->frames.items[p->frames.count - 1];
+	struct timed_frame frame;
 	uint64_t took = ticks - walk->frames.items[walk->frames.count - 1].ticks;
-	struct held_call call = {
+	struct held_call call;
+
+	if (unlikely(walk->is_end_unknown) && p->examines && walk->root != SIZE_MAX)
+		leave_unknown(p, walk, ticks);
+	frame = p->frames.items[p->frames.count - 1];
+	call = (struct held_call){
 		frame.place,    1, took, took - min_of(took, frame.child_ticks), frame.seen_ticks, frame.delay_ticks,
 		frame.cpu_ticks};
-
 	p->now = ticks;
 	if (walk->root == SIZE_MAX)
 		count(p, p->rest_group, &call);
@@ -434,6 +466,8 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	if (p->frames.count) {
 		p->frames.items[p->frames.count - 1].child_ticks += took;
 		p->frames.items[p->frames.count - 1].last = frame.place;
+		if (likely(!walk->is_end_unknown))
+			p->frames.items[p->frames.count - 1].known_ticks = ticks;
 	}
 }
 
@@ -479,6 +513,26 @@ static void count_client_wait(struct profiler *p, uint32_t index, const struct t
 	p->last_index = index;
 }
 
+/* Whether the last wait reported that the socket of this operation can be written to, and nothing else. */
+static bool is_reported_writable(const struct profiler *p, const struct flow_operation *op)
+{
+	uint32_t index = demux_socket_find(p->s->demux, op->socket);
+
+	vec_each(&p->ready, ready)
+		if ((ready->data == (uint64_t)op->fd ||
+		     (index < p->watched.count && ready->data == p->watched.items[index])) &&
+		    (ready->events & (POLLIN | POLLOUT)) == POLLOUT)
+			return true;
+	return false;
+}
+
+/* What begins a segment; the waits of the thread were noted before. */
+static void see_begin(const struct profiler *p, struct turn_segment *segment, const struct flow_operation *op)
+{
+	if (segment->first == TURN_NONE)
+		segment->is_writable = is_reported_writable(p, op);
+}
+
 /* In the open segment, which works for this session. */
 static void see_in_segment(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
 {
@@ -488,8 +542,10 @@ static void see_in_segment(struct profiler *p, const struct walk *walk, const st
 	if (!is_own_client(p, walk, op)) {
 		turn_other(&p->segment, op, place);
 	} else {
-		bool counts = turn_client(&p->segment, op, place, &p->pending, &wait);
+		bool counts;
 
+		see_begin(p, &p->segment, op);
+		counts = turn_client(&p->segment, op, place, &p->pending, &wait);
 		take_pending(p, walk);
 		leave_out(p, walk, op);
 		if (!p->is_known)
@@ -519,6 +575,7 @@ static void see_outside(struct profiler *p, const struct walk *walk, const struc
 
 	if (index == DEMUX_NONE)
 		return;
+	see_begin(p, &segment, op);
 	if (!is_own_client(p, walk, op))
 		turn_other(&segment, op, place);
 	else if (turn_client(&segment, op, place, &(struct turn_wait){}, &wait))
@@ -564,10 +621,25 @@ static void note_operation(struct profiler *p, const struct walk *walk, const st
 		p->cells->reads[slot]++;
 }
 
+static void note_watch(struct profiler *p, const struct flow_operation *op)
+{
+	uint32_t index = demux_socket_find(p->s->demux, op->socket);
+
+	if (index == DEMUX_NONE || !op->aux)
+		return;
+	if (p->watched.count <= index)
+		spill_fill(&p->watched, p->s->demux->sockets.count);
+	p->watched.items[index] = op->aux;
+}
+
 static void examine(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
 {
 	struct profile_place *place = &p->profile->places.items[place_now(p)];
 
+	if (p->frames.count) {
+		p->frames.items[p->frames.count - 1].known_ticks = op->end_ticks;
+		p->frames.items[p->frames.count - 1].has_operation = true;
+	}
 	place->polls |= op->op == FLOW_OP_WAIT;
 	place->moves_bytes |= demux_is_data(op);
 	p->is_client_op = walk->op_session != DEMUX_NONE && is_own_client(p, walk, op);
@@ -575,7 +647,14 @@ static void examine(struct profiler *p, const struct walk *walk, const struct fl
 	if (p->cells)
 		note_operation(p, walk, op);
 	p->is_idle_op = op->op == FLOW_OP_WAIT && (walk->root == SIZE_MAX || walk->session == DEMUX_NONE);
+	if (op->op == FLOW_OP_WATCH)
+		note_watch(p, op);
 	if (p->is_idle_op) {
+		struct flow_ready ready;
+
+		p->ready.count = 0;
+		for (uint32_t i = 0; flow_operation_ready(op, i, &ready); i++)
+			vec_push(&p->ready, ready);
 		p->polled_ticks = p->ready_ticks;
 		p->ready_ticks = op->end_ticks;
 		p->idle_ticks = op->end_ticks - op->start_ticks;
@@ -872,6 +951,7 @@ static void walk_all(struct profiler *p)
 		p->touched.count = p->window.count = 0;
 		p->delay_ticks = p->delay_client_ticks = 0;
 		p->ready_ticks = p->idle_ticks = p->polled_ticks = p->patient_sum = 0;
+		p->ready.count = 0;
 		walk_thread(&walk, &visitor, p, i);
 	}
 }
@@ -884,6 +964,8 @@ static void profiler_done(struct profiler *p)
 	spill_done(&p->shared);
 	vec_done(&p->touched);
 	vec_done(&p->window);
+	vec_done(&p->ready);
+	spill_done(&p->watched);
 	for (unsigned i = 0; i < 2; i++)
 		free(p->guesses[i]);
 	for (unsigned i = 0; i < PROFILE_GROUPS; i++)

@@ -13,6 +13,7 @@ struct made {
 	uint32_t thread;
 	uint32_t root; /* function of the segment that opened it */
 	uint32_t client;
+	uint32_t asking; /* the client that had asked last when it was opened or written to */
 };
 
 /* A client waits for an answer. */
@@ -26,6 +27,14 @@ struct learner {
 	struct demux *demux;
 	uint32_t client; /* of the open segment; DEMUX_NONE */
 	VEC(uint32_t) touched;
+	uint32_t asking; /* the client that asked last in this thread; DEMUX_NONE */
+	/* Outgoing connections whose answers were just read, by calls that serve no client. */
+	VEC(struct answer {
+		uint32_t made; /* index of the socket */
+		uint64_t ticks;
+	})
+	answers;
+	demux_ties likely; /* connections and the clients that were written to at once after their answer */
 	SPILL(struct made) made;
 	SPILL(struct asked) asked;
 	SPILL(uint32_t) made_of;  /* by socket: index in made, plus 1 */
@@ -57,15 +66,47 @@ static void leave(void *context, const struct walk *walk, uint64_t ticks)
 		spill_push(&l->demux->ties, (struct demux_tie){ticks, *made, l->client});
 }
 
+/*
+ * A client that was waiting is written to at once after an answer came: it asked. Of several answers it is the one that
+ * was asked for just after the client had asked.
+ */
+static void see_reply(struct learner *l, uint32_t index)
+{
+	const struct asked *asked = l->asked_of.items[index] ? &l->asked.items[l->asked_of.items[index] - 1] : NULL;
+	size_t found = l->answers.count == 1 ? 0 : SIZE_MAX;
+
+	for (size_t i = 0; i < l->answers.count; i++)
+		if (l->made.items[l->made_of.items[l->answers.items[i].made] - 1].asking == index)
+			found = i;
+	if (!asked || found == SIZE_MAX || asked->start_ticks > l->answers.items[found].ticks)
+		return;
+	spill_push(&l->likely, (struct demux_tie){l->answers.items[found].ticks, l->answers.items[found].made, index});
+	l->answers.items[found] = l->answers.items[--l->answers.count];
+}
+
+static void see_answer(struct learner *l, uint32_t index, uint64_t ticks)
+{
+	vec_each(&l->answers, answer)
+		if (answer->made == index) {
+			answer->ticks = ticks;
+			return;
+		}
+	if (l->answers.count < TIES_MAX)
+		vec_push(&l->answers, (struct answer){index, ticks});
+}
+
 static void see_client(struct learner *l, const struct walk *walk, uint32_t index, const struct flow_operation *op)
 {
 	uint32_t *open = &l->asked_of.items[index];
 
 	if (!demux_is_data(op))
 		return;
+	if (op->op != FLOW_OP_READ)
+		see_reply(l, index);
 	if (op->op == FLOW_OP_READ && !*open) {
 		spill_push(&l->asked, (struct asked){op->end_ticks, UINT64_MAX, index, (uint32_t)walk->thread});
 		*open = (uint32_t)l->asked.count;
+		l->asking = index;
 	} else if (op->op != FLOW_OP_READ && *open) {
 		l->asked.items[*open - 1].end_ticks = op->start_ticks;
 		*open = 0;
@@ -84,12 +125,19 @@ static void see_made(struct learner *l, const struct walk *walk, uint32_t index,
 				   .thread = (uint32_t)walk->thread,
 				   .root = walk->root == SIZE_MAX ? UINT32_MAX : walk->frames.items[walk->root].fn,
 				   .client = DEMUX_NONE,
+				   .asking = DEMUX_NONE,
 			   });
 		*known = (uint32_t)l->made.count;
 	}
 	l->made.items[*known - 1].end_ticks = max_of(l->made.items[*known - 1].end_ticks, op->end_ticks);
 	if (walk->root != SIZE_MAX && l->touched.count < TIES_MAX)
 		vec_push(&l->touched, index);
+	if (op->op == FLOW_OP_READ && demux_is_data(op)) {
+		if (walk->root != SIZE_MAX && l->client == DEMUX_NONE)
+			see_answer(l, index, op->end_ticks);
+	} else if (op->op == FLOW_OP_CONNECT || op->op == FLOW_OP_WRITE) {
+		l->made.items[*known - 1].asking = l->asking;
+	}
 }
 
 static void operation(void *context, const struct walk *walk, const struct flow_operation *op)
@@ -97,6 +145,9 @@ static void operation(void *context, const struct walk *walk, const struct flow_
 	struct learner *l = context;
 	uint32_t index = demux_socket_find(walk->demux, op->socket);
 
+	/* Nothing was to be done for that answer. */
+	if (op->op == FLOW_OP_WAIT && op->end_ticks - op->start_ticks > walk->short_ticks)
+		l->answers.count = 0;
 	if (index == DEMUX_NONE)
 		return;
 	if (walk->demux->sockets.items[index].role == DEMUX_SERVED) {
@@ -161,6 +212,24 @@ static uint32_t only_one(const struct learner *l, size_t at, const struct asked 
 	return found;
 }
 
+/* Connections that no call touched together with a client are of the one that their answer was passed on to. */
+static void take_likely(struct learner *l)
+{
+	size_t sure = l->demux->ties.count;
+	_cleanup_free_ bool *is_tied = xzalloc(l->demux->sockets.count + 1);
+
+	for (size_t i = 0; i < sure; i++) {
+		is_tied[l->demux->ties.items[i].made] = true;
+		spill_trim_at(i);
+	}
+	for (size_t i = 0; i < l->likely.count; i++) {
+		if (!is_tied[l->likely.items[i].made])
+			spill_push(&l->demux->ties, l->likely.items[i]);
+		spill_trim_at(i);
+	}
+	spill_done(&l->likely);
+}
+
 /* What is known from ties, and which functions open such connections. */
 static void take_ties(struct learner *l)
 {
@@ -221,12 +290,17 @@ void stray_learn(struct demux *demux)
 	spill_fill(&l.made_of, demux->sockets.count);
 	spill_fill(&l.asked_of, demux->sockets.count);
 	walk_init(&walk, demux);
-	for (size_t i = 0; i < demux->trace->thread_count; i++)
+	for (size_t i = 0; i < demux->trace->thread_count; i++) {
+		l.answers.count = 0;
+		l.asking = DEMUX_NONE;
 		walk_thread(&walk, &visitor, &l, i);
+	}
+	take_likely(&l);
 	take_ties(&l);
 	assign_others(&l);
 	demux_ties_sort(demux);
 	vec_done(&l.touched);
+	vec_done(&l.answers);
 	spill_done(&l.made);
 	spill_done(&l.asked);
 	spill_done(&l.made_of);

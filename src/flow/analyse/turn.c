@@ -5,6 +5,8 @@
 
 /* Share of a pause that the thread had no work, at least. */
 #define PATIENT_SHARE 0.1
+/* Share of a pause that the last wait took, at least, if the pause was for what it reported. */
+#define REPORTED_SHARE 0.1
 
 static bool is_again(const struct flow_operation *op)
 {
@@ -112,6 +114,18 @@ static uint64_t pause_between(const struct turn_segment *before, const struct tu
 	return wait_between(before, after, gap);
 }
 
+/*
+ * The client did not take bytes: a write was cut short; or the program writes in portions, and waits for the client
+ * between them if it has nothing else to do; or a wait reported that the client takes bytes again. If that wait was
+ * short, it could be written to before.
+ */
+static bool is_stalled(const struct turn_segment *before, const struct turn_segment *after, uint64_t gap)
+{
+	return before->is_partial || before->last == TURN_WRITE ||
+	       (after->is_writable && before->end_ticks < after->ready_ticks &&
+		(double)after->idle_ticks >= REPORTED_SHARE * (double)gap);
+}
+
 bool turn_between(const struct turn_segment *before, const struct turn_segment *after, struct turn_wait *ret_wait)
 {
 	uint64_t gap = after->start_ticks - min_of(before->end_ticks, after->start_ticks);
@@ -124,8 +138,7 @@ bool turn_between(const struct turn_segment *before, const struct turn_segment *
 		ret_wait->ticks += after->lead_ticks;
 		return before->last == TURN_READ;
 	case TURN_WRITE:
-		/* A program that writes in portions waits for the client between them, if it had nothing else to do. */
-		is_stall = before->is_partial || before->last == TURN_WRITE;
+		is_stall = is_stalled(before, after, gap);
 		ret_wait->is_pause = !is_stall;
 		ret_wait->time = is_stall ? PROFILE_STALL : PROFILE_OWN;
 		ret_wait->ticks = is_stall ? gap : pause_between(before, after, gap);
@@ -140,7 +153,6 @@ bool turn_between(const struct turn_segment *before, const struct turn_segment *
 		ret_wait->is_pause = true;
 		ret_wait->time = PROFILE_OWN;
 		ret_wait->ticks = pause_between(before, after, gap);
-		ret_wait->place = before->place ? before->place : after->first_place;
 		ret_wait->is_queue = before->thread != after->thread;
 		return true;
 	case TURN_CLOSE:

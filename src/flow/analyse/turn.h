@@ -38,10 +38,11 @@ struct turn_segment {
 	uint32_t calls_before; /* of the session */
 	uint32_t thread;
 	uint32_t first_place;
-	uint32_t place;  /* of the last operation that could move bytes, or push; 0: none */
-	uint8_t first;   /* enum turn_op */
-	uint8_t last;    /* the same, of the client: TURN_READ, TURN_WRITE, or none */
-	bool is_partial; /* the client has yet to take bytes */
+	uint32_t place;   /* of the last operation that could move bytes, or push; 0: none */
+	uint8_t first;    /* enum turn_op */
+	uint8_t last;     /* the same, of the client: TURN_READ, TURN_WRITE, or none */
+	bool is_partial;  /* the client has yet to take bytes */
+	bool is_writable; /* it begins because a wait reported that the client can take bytes */
 };
 
 struct turn_wait {

@@ -44,7 +44,7 @@ void walk_begin_thread(struct walk *walk, size_t thread)
 	walk->has_taken = false;
 	walk->taken_depth = SIZE_MAX;
 	walk->thread_session = DEMUX_NONE;
-	walk->has_ended = false;
+	walk->has_ended = walk->has_stack = false;
 	/* A summarised session looks like a thread that serves it. */
 	if (summary ? summary->bucket != DIGEST_REST : walk->demux->by == DEMUX_THREAD)
 		walk->thread_session =
@@ -52,13 +52,18 @@ void walk_begin_thread(struct walk *walk, size_t thread)
 					 &(struct demux_session){.socket = DEMUX_NONE, .thread = (uint32_t)thread});
 }
 
-/* Closes all open calls, whose end is unknown. */
+/* Closes open calls, whose end is unknown, down to that depth. */
+static void leave_to(struct walk *walk, const struct walk_visitor *visitor, void *context, size_t depth, uint64_t ticks)
+{
+	walk->is_cut = walk->is_end_unknown = true;
+	while (walk->frames.count > depth)
+		walk_leave(walk, visitor, context, ticks);
+	walk->is_cut = walk->is_end_unknown = false;
+}
+
 static void leave_all(struct walk *walk, const struct walk_visitor *visitor, void *context, uint64_t ticks)
 {
-	walk->is_cut = true;
-	while (walk->frames.count)
-		walk_leave(walk, visitor, context, ticks);
-	walk->is_cut = false;
+	leave_to(walk, visitor, context, 0, ticks);
 }
 
 /* A call that has not returned lasts to the end of its process, or of the recording. */
@@ -215,6 +220,14 @@ static void cut_segment(struct walk *walk, const struct walk_visitor *visitor, v
 	}
 }
 
+/* The last data of the client was an answer, as far as that is known. */
+static bool is_answered(const struct walk *walk, uint32_t client)
+{
+	const struct walk_socket *state = &walk->sockets.items[client];
+
+	return !walk->demux->sockets.items[client].many_threads && state->requests && !state->is_answered_not;
+}
+
 /* An outgoing connection belongs to the client for whom it was opened, or last written to: it may be from a pool. */
 static void adopt(struct walk *walk, uint32_t index, uint64_t ticks)
 {
@@ -230,7 +243,9 @@ static void adopt(struct walk *walk, uint32_t index, uint64_t ticks)
 	} else if (session == DEMUX_NONE && walk->demux->ties.count) {
 		uint32_t client = demux_tie_find(walk->demux, index, ticks);
 
-		s->owner = client != DEMUX_NONE ? client : s->owner;
+		client = client != DEMUX_NONE ? client : s->owner;
+		/* Who was answered has no use for it any more. */
+		s->owner = is_answered(walk, client) ? index : client;
 	}
 }
 
@@ -308,12 +323,27 @@ static void attribute(struct walk *walk, const struct walk_visitor *visitor, voi
 	walk->has_data |= demux_is_data(operation);
 }
 
+bool walk_has_stack(const struct flow_cursor *cursor)
+{
+	struct flow_cursor ahead = *cursor;
+	struct flow_event event;
+
+	return flow_cursor_next(&ahead, &event) && event.kind == FLOW_STACK && event.arg != 1;
+}
+
 static void take_stack(struct walk *walk, const struct walk_visitor *visitor, void *context,
 		       const struct flow_event *event)
 {
+	uint32_t kept = 0;
+
+	/* Calls that were open before a loss, and still are, go on: only what is between was lost. */
+	while (walk->has_stack && kept < event->word_count && kept < walk->frames.count &&
+	       walk->frames.items[kept].fn == flow_event_stack(walk->trace, event, kept))
+		kept++;
+	walk->has_stack = false;
 	if (event->arg != 1)
-		leave_all(walk, visitor, context, event->ticks);
-	for (uint32_t i = 0; i < event->word_count; i++)
+		leave_to(walk, visitor, context, kept, event->ticks);
+	for (uint32_t i = kept; i < event->word_count; i++)
 		walk_enter(walk, visitor, context, flow_event_stack(walk->trace, event, i), event->ticks);
 }
 

@@ -20,6 +20,7 @@ struct walk {
 	uint32_t session;              /* of the open segment */
 	uint32_t op_session;           /* of the current operation; DEMUX_NONE */
 	bool is_cut;                   /* leaving without a return: the call continues, or its end is unknown */
+	bool is_end_unknown;           /* the latter: the thread ended inside, or events were lost */
 	bool is_request;               /* the current operation starts a request */
 
 	/* Not all dispatchers are known (demux_new): search for more, stop at the first. */
@@ -36,6 +37,7 @@ struct walk {
 	bool has_taken;           /* the open segment popped a value: the rest belongs to the session of the push */
 	uint32_t taken;           /* that session, or DEMUX_NONE */
 	bool has_ended;           /* the thread ended, or its process did */
+	bool has_stack;           /* after a loss: the open calls are known again, by the next event */
 	size_t taken_depth;       /* open calls around such a segment, or the value; SIZE_MAX: none */
 	uint32_t outside;         /* session of the thread outside all calls: few functions are recorded */
 	uint32_t signature_count; /* of this thread */
@@ -69,6 +71,9 @@ void walk_end_thread(struct walk *walk, const struct walk_visitor *visitor, void
 void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *context, const struct flow_event *event);
 void walk_signature(struct walk *walk, const struct flow_event *event);
 void walk_prepare_signature(struct walk *walk);
+
+/* Whether the next event says which calls are open. */
+bool walk_has_stack(const struct flow_cursor *cursor);
 
 /* From now on, at this depth, until something else indicates otherwise. */
 void walk_work_for(struct walk *walk, size_t depth, uint32_t session);
@@ -180,6 +185,8 @@ static inline __attribute__((always_inline)) void walk_thread(struct walk *walk,
 			walk_enter(walk, visitor, context, event.fn, event.ticks);
 		else if (event.kind == FLOW_RETURN)
 			walk_leave(walk, visitor, context, event.ticks);
+		else if (unlikely(event.kind == FLOW_LOST) && walk_has_stack(&cursor))
+			walk->has_stack = true;
 		else
 			walk_other(walk, visitor, context, &event);
 	}
