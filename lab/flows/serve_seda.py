@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Staged events: four queues with threads each, between a poller and its return. Kept apart, with five kinds of faults."""
+"""Staged events: four queues with threads each, and a poller. Kept apart, with five kinds of faults."""
 import serve_passed  # pylint: disable=unused-import  # declares faults that are taken from pool
 from flow_clients import Session
 from flow_lab import FAULTS, between, fault, server

@@ -8,7 +8,7 @@ build_proftpd() {
 	echo "servers: proftpd ($flavour)"
 	fetch proftpd-dfsg
 	build_copy proftpd-dfsg "$flavour"
-	# Without the pause of 0.2 s that the process that accepts makes after each signal, so after the end of each child.
+	# Without the pause of 0.2 s that the accepting process makes after a signal, so after the end of each child.
 	CFLAGS="-O1 -g -w -DPR_TUNABLE_EINTR_RETRY_INTERVAL=0 $(flags_of "$flavour")" ./configure \
 		--prefix="$top/proftpd-hooks" --with-modules=mod_digest \
 		--disable-auth-pam --disable-cap --disable-ident --disable-nls --disable-ipv6 --disable-strip \
