@@ -81,12 +81,13 @@ class Mqtt:
         return True
 
     def login(self, s, stream, user):
-        """Its reply is one packet of four bytes."""
+        """Its reply is one packet of four bytes, the last one of which is zero."""
         user = user or 'u0'
         name = f'client{next(self.numbers)}'
         s.sendall(packet(CONNECT, text('MQTT') + bytes([4, 0xC2]) + struct.pack('!H', 60) + text(name) + text(user) +
                          text(user)))
-        take(stream, 4)
+        if not take(stream, 4).endswith(b'\0'):
+            raise ConnectionError(f'{user} may not connect')
 
     def fill(self, port):
         """What subscribers get at once; on a connection of its own, which is no client's."""

@@ -11,8 +11,10 @@ from serve_apart import ROUNDS, users
 
 LEVELS, ACCESS_LINES = (12, 16, 22, 30), 40
 DIGEST_BYTES = (60, 100, 160, 250)  # in millions
-READS = 'pr_netio_telnet_gets2 pr_netio_telnet_gets pr_netio_read pr_cmd_read netio_poll'
-WRITES = 'pr_netio_write pr_netio_vprintf pr_netio_printf pr_response_flush'
+READS = ('core_netio_read_cb core_netio_poll_cb pr_netio_poll pr_netio_read pr_netio_telnet_gets2 pr_netio_telnet_gets '
+         'pr_cmd_read')
+WRITES = ('core_netio_write_cb core_netio_poll_cb pr_netio_poll pr_netio_write pr_netio_printf pr_netio_vprintf '
+          'pr_response_send_raw')
 
 
 class Ftp:
@@ -32,7 +34,7 @@ class Ftp:
         return self.ask('MLST missing')
 
     def large(self, _last=True):
-        return self.ask('CWD large')
+        return self.ask('QUIT')
 
     def post(self, size, _last=True):
         return self.ask(f'NOOP {"b" * min(size, 400)}')
@@ -50,10 +52,13 @@ class Ftp:
         return bool(line)
 
     def login(self, s, stream, user):
+        user = user or 'u0'
         self.read(stream)
-        for line in (f'USER {user or "u0"}', f'PASS {user or "u0"}'):
-            s.sendall(self.ask(line))
-            self.read(stream)
+        s.sendall(self.ask(f'USER {user}'))
+        self.read(stream)
+        s.sendall(self.ask(f'PASS {user}'))
+        if not stream.readline().startswith(b'230 '):
+            raise ConnectionError(f'{user} may not log in')
 
 
 def write(path, text):
@@ -69,11 +74,11 @@ def documents(place):
     """Files, and directories with a .ftpaccess each: ProFTPD reads those of the whole path, in each session."""
     top = f'{place.room}/ftp'
     os.makedirs(f'{top}/list')
-    os.makedirs(f'{top}/large')
     write(f'{top}/page', 'x' * 700)
     for i in range(5):
         write(f'{top}/list/file{i}', 'x')
-    write(f'{top}/large/.message', f'{"m" * 1000}\n' * (LARGE_BYTES // 1000))
+    # Each line costs the server time: where none has to wait for it, less is large.
+    write(f'{place.room}/farewell', f'{"m" * 1000}\n' * (LARGE_BYTES // 1000 if place.what == 'stall' else 300))
     access = ''.join(f'<Limit SITE_{i}>\n  DenyUser guest{i}\n</Limit>\n' for i in range(ACCESS_LINES))
     if place.what == 'permit':
         for levels in range(1, max(LEVELS) + 1):
@@ -115,7 +120,7 @@ PidFile {place.room}/pid
 MaxInstances none
 TimeoutIdle 60
 AllowOverride on
-DisplayChdir .message
+DisplayQuit {place.room}/farewell
 DenyFilter (.+)\\1\\1!
 ''')
     return [f'{place.servers}/proftpd-hooks/sbin/proftpd', '--nodaemon', '--config', conf]
@@ -131,14 +136,14 @@ def stall(place, r):
     return Session([place.speaks.large()], bad=True, stall=between(r, 2, 4))
 
 
-@fault('proftpd', 'slow', 'compute_digest digest_data get_digest', usual=lambda place, r: Session(
+@fault('proftpd', 'slow', 'compute_digest get_digest digest_xcmd', usual=lambda place, r: Session(
     [place.speaks.ask('XSHA256 page')]))
 def slow(place, r):
     """The digest of a large file."""
     return Session([place.speaks.ask(f'XSHA256 archive{r.randrange(len(DIGEST_BYTES))}')], bad=True)
 
 
-@fault('proftpd', 'auth', 'authfile_chkpass af_check_pass authfile_auth', usual=lambda place, r: Session(
+@fault('proftpd', 'auth', 'authfile_chkpass', usual=lambda place, r: Session(
     [place.speaks.get()], user='u0'))
 def auth(place, r):
     return Session([place.speaks.get()], bad=True, user=f'u{r.randrange(1, len(ROUNDS))}')
