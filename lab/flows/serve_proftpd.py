@@ -9,7 +9,7 @@ from flow_clients import LARGE_BYTES, Session
 from flow_lab import between, fault, server
 from serve_apart import ROUNDS, users
 
-LEVELS, ACCESS_LINES = (12, 16, 22, 30), 40
+LEVELS, ACCESS_LINES = (24, 30, 38, 48), 40
 DIGEST_BYTES = (60, 100, 160, 250)  # in millions
 READS = ('core_netio_read_cb core_netio_poll_cb pr_netio_poll pr_netio_read pr_netio_telnet_gets2 pr_netio_telnet_gets '
          'pr_cmd_read')
