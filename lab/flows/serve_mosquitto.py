@@ -15,7 +15,7 @@ RETAIN = 1
 # Rounds of PBKDF2, the first one quick, the others about 60 to 400 ms on a CPU of 2.8 GHz.
 ROUNDS = (100, 60000, 110000, 200000, 330000)
 # Topics that a user may not use; the list is searched for each message.
-DENIED = (20000, 32000, 50000)
+DENIED = (40000, 60000, 90000)
 LAMP = 'building/floor/room/lamp'
 READS = 'packet__read net__read loop_handle_reads_writes'
 WRITES = 'packet__write net__write loop_handle_reads_writes'
@@ -179,4 +179,4 @@ def unreleased(place, count):
     unreleased(place, r.randint(5, 20))))
 def quadratic(place, r):
     """Thousands of unreleased messages, each compared with all before it."""
-    return Session(unreleased(place, int(between(r, 9000, 16000))), bad=True)
+    return Session(unreleased(place, int(between(r, 2000, 4500))), bad=True)
