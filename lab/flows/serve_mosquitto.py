@@ -179,4 +179,4 @@ def unreleased(place, count):
     unreleased(place, r.randint(5, 20))))
 def quadratic(place, r):
     """Thousands of unreleased messages, each compared with all before it."""
-    return Session(unreleased(place, int(between(r, 2000, 4500))), bad=True)
+    return Session(unreleased(place, int(between(r, 12000, 20000))), bad=True)
