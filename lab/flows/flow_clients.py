@@ -31,6 +31,7 @@ class Session:
     lock_seconds: float = 0  # for this time
     lease: bool = False      # by a lease on it instead of flock()
     alone: bool = False      # one of these at a time
+    user: str = ''           # who logs in, where the protocol begins with that
     before: typing.Any = None  # another session that is over when this one begins
     later: typing.Any = None   # (seconds, session): another session after the first request was sent
 
@@ -215,6 +216,8 @@ def play_now(session, ports, speaks):
         play(session.before, ports, speaks)
     with ports.connect(session) as s, s.makefile('rb', buffering=0) as raw:
         begun, stream = time.monotonic(), Reader(raw)
+        if hasattr(speaks, 'login'):
+            speaks.login(s, stream, session.user)
         if session.lock:
             timers.append(hold(session))
         stall = [session.stall]
