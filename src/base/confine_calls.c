@@ -226,6 +226,9 @@ struct part {
 /* Whatever opens a file for more than reading. */
 #define OPENS_TO_CHANGE (O_ACCMODE | O_CREAT | O_TRUNC | O_TMPFILE)
 
+/* TCGETS2 and the three that set: the C library asks with them since 2.42. Their struct conflicts with its header. */
+#define TERMIOS2_BYTES 44
+
 #define IOCTL(request, ...)                                                                                            \
 	{                                                                                                              \
 		"ioctl", __VA_ARGS__ + 0, 1, request                                                                   \
@@ -241,6 +244,10 @@ static const struct part parts[] = {
 	IOCTL(TCSETS),
 	IOCTL(TCSETSW),
 	IOCTL(TCSETSF),
+	IOCTL(_IOC(_IOC_READ, 'T', 0x2a, TERMIOS2_BYTES)),
+	IOCTL(_IOC(_IOC_WRITE, 'T', 0x2b, TERMIOS2_BYTES)),
+	IOCTL(_IOC(_IOC_WRITE, 'T', 0x2c, TERMIOS2_BYTES)),
+	IOCTL(_IOC(_IOC_WRITE, 'T', 0x2d, TERMIOS2_BYTES)),
 	IOCTL(TIOCGWINSZ),
 	IOCTL(TIOCGPGRP),
 	IOCTL(FIONREAD),

@@ -180,6 +180,21 @@ TEST(forbidden_calls_are_refused)
 	CHECK_REFUSED(chroot("/"));
 }
 
+/* TCGETS2: a C library asks with it since 2.42, and took a terminal for a file when it was refused. */
+TEST(a_terminal_is_asked_with_either_request)
+{
+	const unsigned long requests[] = {TCGETS, 0x802c542a};
+	char settings[64];
+	int ends[2];
+
+	CHECK(pipe(ends) == 0);
+	apply_may(MAY_NOTHING_ELSE);
+	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+		CHECK_EQ_INT(ioctl(ends[0], requests[i], settings), -1);
+		CHECK_EQ_INT(errno, ENOTTY);
+	}
+}
+
 TEST(maps_may_be_used_but_not_made)
 {
 	union bpf_attr attr = {.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1};

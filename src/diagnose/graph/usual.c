@@ -297,7 +297,7 @@ static bool read_sketch(const char *text, uint32_t counts[BUCKETS])
 	_cleanup_free_ char *copy = xstrdup(text);
 	char *rest = copy;
 
-	for (const char *word; (word = strsep(&rest, " "));) {
+	for (char *word; (word = strsep(&rest, " "));) {
 		char *colon = strchr(word, ':');
 		uint64_t bucket, count;
 
