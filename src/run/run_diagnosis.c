@@ -16,7 +16,7 @@
 #include "tool/core/cgroups.h"
 
 /* How long after its end a run waits for the sample that was asked for. */
-#define OVERDUE_NS         (2 * NSEC_PER_SEC)
+#define OVERDUE_NS (2 * NSEC_PER_SEC)
 /* The same for the first one, which loads BPF programs. */
 #define FIRST_OVERDUE_NS   (30 * NSEC_PER_SEC)
 

@@ -267,9 +267,7 @@ TEST(which_data_was_the_last)
 			lack(&c, needed[at - ARRAY_SIZE(odd)]);
 		decoded(&c);
 		unit_note("case %zu", i);
-		CHECK_EQ_UINT(c.answer.order, i == 0   ? TCP_SENT_LAST
-					      : i == 1 ? TCP_RECEIVED_LAST
-						       : TCP_ORDER_UNKNOWN);
+		CHECK_EQ_UINT(c.answer.order, i == 0 ? TCP_SENT_LAST : i == 1 ? TCP_RECEIVED_LAST : TCP_ORDER_UNKNOWN);
 	}
 }
 
@@ -278,7 +276,7 @@ TEST(figures_of_bbr)
 	static const struct {
 		enum walk_place place;
 		uint16_t at;
-	} places[] = {{WALK_BBR_MIN_RTT, 0}, {WALK_BBR_BW, 4},           {WALK_BBR_USE_LONG, 8},
+	} places[] = {{WALK_BBR_MIN_RTT, 0},  {WALK_BBR_BW, 4},           {WALK_BBR_USE_LONG, 8},
 		      {WALK_BBR_LONG_BW, 12}, {WALK_BBR_PACING_GAIN, 16}, {WALK_BBR_CWND_GAIN, 20}};
 	uint32_t private[] = {250, 1 << 20, 0, 1 << 22, 739, 512};
 
