@@ -43,6 +43,20 @@ static void is_answered_late(struct scene *s, unsigned sample)
 	s->tcp.last_received_ns = phase == 4 ? 10 * MS : (phase * 200 + 210) * MS;
 }
 
+/* Of four requests every second, three are answered at once: of such four, fifty were answered before. */
+static void is_answered_late_at_times(struct scene *s, unsigned sample)
+{
+	uint64_t phase = sample % 5;
+
+	is_answered_late(s, sample);
+	if (sample == 0)
+		s->tcp.data_segs_in = s->tcp.data_segs_out = 97;
+	s->tcp.data_segs_out += phase == 0 ? 3 + (sample == 0) : 0;
+	s->tcp.data_segs_in += phase == 0 ? 3 : 0;
+	if (phase != 4)
+		s->tcp.last_received_ns = (phase * 200 + 12) * MS;
+}
+
 TEST(requests_that_wait)
 {
 	static const struct expected late[] = {
@@ -73,8 +87,13 @@ TEST(requests_that_wait)
 		{},
 	};
 
+	static const struct expected at_times[] = {{"late", "4"},         {"late_wait_ns", "800000000"},
+						   {"quick", "5"},        {"past_exchange_ns", "2000000000"},
+						   {"late_times", "0.4"}, {}};
+
 	scene_boot_ns = 100 * NSEC_PER_SEC;
 	check_exchange(is_answered_late, late, false);
+	check_exchange(is_answered_late_at_times, at_times, false);
 }
 
 /* 64 bytes have waited in the receive queue since the first sample, a quarter of its buffer with what they cost. */

@@ -284,7 +284,7 @@ TEST(several_events_share_a_table)
 	_cleanup_bench_ struct bench b;
 
 	bench_begin(&b, AGGREGATE_NONE, NULL);
-	b.plan.events[1] = "sock.accept";
+	b.plan.events[1] = "sock.connect";
 	b.options.output.show = (struct text_list){.count = 3, .items = b.keys};
 	b.keys[0] = (char *)"event";
 	b.keys[1] = (char *)"bytes";
@@ -295,12 +295,13 @@ TEST(several_events_share_a_table)
 	CHECK(b.pipeline.requests[1].config.needs & EVENT_NEED_COMM);
 	send_event(&b, 0, "a", 7);
 	{
-		_cleanup_free_ char *bytes = xzalloc(sizeof(struct event_head) + event_find("sock.accept")->type->size);
+		_cleanup_free_ char *bytes =
+			xzalloc(sizeof(struct event_head) + event_find("sock.connect")->type->size);
 		struct record record = {};
 
 		/* Every byte is 1: of all that it knows, nothing is called bytes. */
-		event_clear(event_find("sock.accept"), bytes);
-		memset(bytes + sizeof(struct event_head), 1, event_find("sock.accept")->type->size);
+		event_clear(event_find("sock.connect"), bytes);
+		memset(bytes + sizeof(struct event_head), 1, event_find("sock.connect")->type->size);
 		record.parts[EVENT_PART_HEAD] = bytes;
 		record.parts[EVENT_PART_DATA] = bytes + sizeof(struct event_head);
 		pipeline_event(&b.pipeline, 1, &record);
@@ -308,7 +309,7 @@ TEST(several_events_share_a_table)
 	send_event(&b, 0, "b", 8);
 	CHECK_EQ_UINT(b.pipeline.seen, 3);
 	CHECK_EQ_TEXT(bench_close(&b), "{\"event\":\"sock.send\",\"bytes\":7,\"comm\":\"a\"}\n"
-				       "{\"event\":\"sock.accept\",\"bytes\":null,\"comm\":null}\n"
+				       "{\"event\":\"sock.connect\",\"bytes\":null,\"comm\":null}\n"
 				       "{\"event\":\"sock.send\",\"bytes\":8,\"comm\":\"b\"}\n");
 }
 
