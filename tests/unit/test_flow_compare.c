@@ -428,6 +428,8 @@ TEST(statistics_are_what_the_books_say)
 	CHECK_NEAR(compare_set_chance(2, 2), 2 * 0.59399, 1e-4);
 	CHECK_NEAR(compare_rank_chance(13.0 / 16, 4, 4), 7.0 / 70, 5e-3);
 	CHECK(compare_rank_chance(0.5, 20, 20) > 0.5);
+	/* Nothing to compare with says nothing. */
+	CHECK_NEAR(compare_rank_chance(0, 0, 4), 0.5, 1e-12);
 	CHECK(compare_rank_chance(1.0, 40, 5) < 1e-3);
 }
 
