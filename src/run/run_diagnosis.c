@@ -17,7 +17,7 @@
 
 /* How long after its end a run waits for the sample that was asked for. */
 #define OVERDUE_NS (2 * NSEC_PER_SEC)
-/* The same for the first one: it loads BPF programs, and with 1,000 namespaces it takes half a minute on a busy host. */
+/* The same for the first one: it loads BPF programs, and takes half a minute for 1,000 namespaces on a busy host. */
 #define FIRST_OVERDUE_NS   (120 * NSEC_PER_SEC)
 
 #define SAMPLES            5  /* per window */
