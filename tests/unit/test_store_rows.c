@@ -233,7 +233,7 @@ static const char *orders(struct recording *recording)
 /* Rows that stay are written once; those that come between them find their place. */
 TEST(the_order_of_rows)
 {
-	static const char *const samples[] = {"ac", "abc", "axbyc", "axbycz", "zc", "cz", "bcz"};
+	static const char *const samples[] = {"ac", "abc", "axbyc", "axbycz", "zc", "cz", "bcz", "bmncz"};
 	_cleanup_(recording_closep) struct recording *recording = NULL;
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
 	_cleanup_room_ struct room room;
@@ -252,9 +252,9 @@ TEST(the_order_of_rows)
 	}
 	REQUIRE(store_close(store, &why) == 0);
 	recording = open_room(&room);
-	CHECK_EQ_TEXT(orders(recording), "ac abc axbyc axbycz zc cz bcz");
-	/* a, c, b, x, y, z; z before c; z behind it again; b again. */
-	CHECK_EQ_INT(room_number(&room, "SELECT count(*) FROM link"), 9);
+	CHECK_EQ_TEXT(orders(recording), "ac abc axbyc axbycz zc cz bcz bmncz");
+	/* a, c, b, x, y, z; z before c; z behind it again; b again; m and n at once. */
+	CHECK_EQ_INT(room_number(&room, "SELECT count(*) FROM link"), 11);
 }
 
 /* Which fields a view shows as a text beside their number. */
