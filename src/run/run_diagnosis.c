@@ -16,7 +16,9 @@
 #include "tool/core/cgroups.h"
 
 /* How long after its end a run waits for the sample that was asked for. */
-#define OVERDUE_NS         (2 * NSEC_PER_SEC)
+#define OVERDUE_NS (2 * NSEC_PER_SEC)
+/* The same for the first one: it loads BPF programs, and takes half a minute for 1,000 namespaces on a busy host. */
+#define FIRST_OVERDUE_NS   (120 * NSEC_PER_SEC)
 
 #define SAMPLES            5  /* per window */
 #define SAMPLES_MIN        2  /* per window, however short */
@@ -350,6 +352,38 @@ static int take_past(struct run_sink *sink, struct run *run)
 	return r < 0 ? -EIO : 0;
 }
 
+static void on_overdue(void *context, uint64_t expirations _unused_)
+{
+	struct run_diagnosis *diagnosis = context;
+	struct run *run = diagnosis->run;
+
+	diagnosis->overdue = true;
+	run->cannot_observe = diagnosis->count.last_ns == 0;
+	run_stop(run, run->cannot_observe ? why_set(&run->why, -ETIMEDOUT, "no sample came in this time") : 0);
+}
+
+/* A sample ends the run, and the clock where none comes: the process that samples may be stopped. */
+static int wait_at_most(struct run_diagnosis *diagnosis, uint64_t span_ns)
+{
+	struct run *run = diagnosis->run;
+	int r;
+
+	if (run->recording || !diagnosis->duration_ns)
+		return 0;
+	if (diagnosis->clock)
+		loop_remove(run->loop, take_ptr(diagnosis->clock));
+	r = loop_add_timer(run->loop, span_ns, 0, on_overdue, diagnosis, &diagnosis->clock);
+	return r < 0 ? why_set(&run->why, r, "cannot wait: %s", strerror(-r)) : 0;
+}
+
+static int start(struct run_sink *sink, struct run *run)
+{
+	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
+	int r = take_past(sink, run);
+
+	return r == 0 ? wait_at_most(diagnosis, diagnosis->duration_ns + FIRST_OVERDUE_NS) : r;
+}
+
 /* --- windows --- */
 
 static void add_sample(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
@@ -450,23 +484,14 @@ static int end_window(struct run_diagnosis *diagnosis)
 	return r != 0 ? r : diagnosis->last;
 }
 
-static void on_overdue(void *context, uint64_t expirations _unused_)
-{
-	run_stop(context, 0);
-}
-
-/* A sample ends the run, and the clock where none comes: the process that samples may be stopped. */
+/* From the first sample on. */
 static int set_deadline(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
 {
-	struct run *run = diagnosis->run;
 	uint64_t rest_ns = diagnosis->duration_ns + diagnosis->snapshots.pace_ns;
-	int r;
 
-	if (run->recording || !diagnosis->duration_ns)
-		return 0;
-	diagnosis->deadline_ns = snapshot->begin_boot_ns + rest_ns;
-	r = loop_add_timer(run->loop, rest_ns + OVERDUE_NS, 0, on_overdue, run, NULL);
-	return r < 0 ? why_set(&run->why, r, "cannot wait: %s", strerror(-r)) : 0;
+	if (!diagnosis->run->recording && diagnosis->duration_ns)
+		diagnosis->deadline_ns = snapshot->begin_boot_ns + rest_ns;
+	return wait_at_most(diagnosis, rest_ns + OVERDUE_NS);
 }
 
 static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const void *item)
@@ -616,7 +641,7 @@ static int end(struct run_sink *sink, struct run *run)
 {
 	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
 
-	if (!run->ended_by)
+	if (!run->ended_by && !diagnosis->overdue)
 		return 0;
 	if (diagnosis->windows_wanted && diagnosis->windows < DIAGNOSIS_WINDOWS)
 		return report_early(diagnosis);
@@ -652,7 +677,7 @@ static void close_diagnosis(struct run_sink *sink)
 static const struct run_sink_ops diagnosis_ops = {
 	.prepare = prepare,
 	.begin = begin,
-	.start = take_past,
+	.start = start,
 	.take = see_snapshot,
 	.end = end,
 	.account = account,

@@ -103,8 +103,10 @@ struct run_diagnosis {
 	unsigned samples; /* of a window */
 	struct window_count count;
 	bool has_past;
-	bool coarse;          /* the open window is of one sample */
-	uint64_t deadline_ns; /* live: the end of the run, in time since boot; 0: none */
+	bool coarse;               /* the open window is of one sample */
+	uint64_t deadline_ns;      /* live: the end of the run, in time since boot; 0: none */
+	struct loop_source *clock; /* live: ends the run where no sample does */
+	bool overdue;              /* and it did */
 	uint64_t end_ns; /* of a recording whose last window is shorter: its last sample, CLOCK_BOOTTIME; otherwise 0 */
 	uint64_t window_ns;
 	unsigned windows_wanted;

@@ -139,8 +139,7 @@ static int receive(struct run_snapshots *snapshots)
 
 static int ask_when_due(struct run_snapshots *snapshots, uint64_t skipped)
 {
-	/* What is late before the second one is the start: the first loads the BPF programs. */
-	int r = snapshots->taken >= 2 ? note_skipped(snapshots, skipped) : 0;
+	int r = snapshots->taken ? note_skipped(snapshots, skipped) : 0;
 
 	return r == 0 ? ask(snapshots) : r;
 }
@@ -164,13 +163,15 @@ static void on_timer(void *context, uint64_t expirations)
 static void on_sample(void *context, uint32_t events _unused_)
 {
 	struct run_snapshots *snapshots = context;
+	bool first = snapshots->taken == 0;
 	uint64_t missed;
 	int r = receive(snapshots);
 
 	missed = snapshots->missed;
 	snapshots->missed = 0;
+	/* The first one loads the BPF programs: the samples that are due meanwhile are no loss. */
 	if (r == 0 && missed && !snapshots->paused && !snapshots->run->stopped)
-		r = ask_when_due(snapshots, missed - 1);
+		r = ask_when_due(snapshots, first ? 0 : missed - 1);
 	if (r < 0)
 		run_stop(snapshots->run, r);
 }
@@ -298,7 +299,7 @@ static int finish(struct run_source *source, struct run *run _unused_)
 {
 	struct run_snapshots *snapshots = (struct run_snapshots *)source;
 
-	if (snapshots->taken < 2 || snapshots->paused || !snapshots->pace_ns)
+	if (!snapshots->taken || snapshots->paused || !snapshots->pace_ns)
 		return 0;
 	return note_skipped(snapshots, (clock_ns(CLOCK_BOOTTIME) - snapshots->known_ns) / snapshots->pace_ns);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# timeout: 200
+# timeout: 300
 # How runs end: by the clock, with gaps counted as loss; a recording that vanishes; a recorder that comes back; one exit
 # code for one reason.
 . "$(dirname "$0")/lib.sh"
@@ -11,6 +11,24 @@ ns_make host
 number() {
 	sqlite3 -readonly "$1" "$2" 2>/dev/null
 }
+
+# The process that samples never answers: see the end.
+sampler_of() {
+	cat "/proc/$1/task/"*/children 2>/dev/null
+}
+for _ in 1 2 3 4 5; do
+	nest_bg record -N "$host" -o "$room/never.nest" -d 1
+	never_pid=$nest_pid never_err=$nest_err never_since=$SECONDS
+	until never_sampler=$(sampler_of "$never_pid") && [ -n "$never_sampler" ]; do
+		kill -0 "$never_pid" || break
+	done
+	kill -STOP $never_sampler
+	wait_ready "$never_err"
+	pause 1
+	[ "$(number "$room/never.nest" 'SELECT count(*) FROM sample')" != 0 ] || break
+	kill -9 "$never_pid"
+	rm -f "$room"/never.nest*
+done
 
 # A recorder that does not run for 4 of its 5 seconds still ends after 5, and says what it has not seen.
 nest_bg record -N "$host" -o "$room/gap.nest" -d 5
@@ -42,6 +60,18 @@ begin=$SECONDS
 wait "$nest_pid"
 is "$? $((SECONDS - begin < 12))" '0 1' 'a sampler that is held up does not hold up the run'
 like "$(tail -n 1 "$nest_err")" '[1-9][0-9]* lost; .*samples skipped' 'and its samples are lost'
+kill -CONT $sampler 2>/dev/null
+
+# Held up from the first sample on.
+nest_bg sockets 2 -N "$host" -d 5 --save "$room/once.nest"
+sampled() {
+	[ "$(number "$room/once.nest" 'SELECT count(*) FROM sample')" = 1 ]
+}
+wait_for 20 sampled
+sampler=$(cat "/proc/$nest_pid/task/"*/children)
+kill -STOP $sampler
+wait "$nest_pid"
+like "$(tail -n 1 "$nest_err")" '[1-9] lost; [1-9] samples skipped' 'what follows the first sample is lost'
 kill -CONT $sampler 2>/dev/null
 
 # A recording that vanishes.
@@ -160,5 +190,13 @@ for tool in softirqlat irqlat napilat; do
 	done
 	like "$(cat "$room/err")" 'does not apply' 'with the reason'
 done
+
+# Nothing came: an error after 1 s and two minutes for a slow start.
+wait "$never_pid"
+is "$?" 3 'a run without any sample ends'
+compare $((SECONDS - never_since)) -lt 200 'by the clock'
+like "$(cat "$never_err")" 'record: no sample came in this time' 'with the reason'
+ok 'and leaves no file' test ! -e "$room/never.nest"
+kill -CONT $never_sampler 2>/dev/null
 
 finish

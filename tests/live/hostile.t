@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 200
 # Hostile strings (quotes, escape sequences, C1 controls, direction marks, invalid UTF-8, formulas, markup) in a
-# recording, in the names of its columns and in file names, through the commands that show them, in every format; judged
-# by parsers of Python.
+# recording, in the names of its columns, of functions and of files, through the commands that show them, in every
+# format; judged by parsers of Python.
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3
@@ -12,8 +12,9 @@ ns_make host
 # A recording with a stall: without one, watch has nothing to print.
 for _ in 1 2 3; do
 	rm -f "$room"/a.nest*
-	in_ns "$host" "$nest" record -o "$room/a.nest" -- python3 -c '
+	in_ns "$host" "$nest" record -o "$room/a.nest" diagnose tcp.state tcp.close -- python3 -c '
 import socket, time
+for i in range(20): socket.socket().connect_ex(("127.0.0.1", 9))
 s = socket.create_server(("127.0.0.1", 5077)); c = socket.create_connection(s.getsockname()); a, _ = s.accept()
 c.settimeout(9)
 try:
@@ -25,28 +26,47 @@ done
 changed=$(python3 "$live_dir/hostile.py" spoil "$room/a.nest")
 ok "strings are in the recording ($changed)" test "$changed" -gt 20
 cd "$room" || exit 1
+# And a trace of functions with such names.
+python3 "$live_dir/hostile.py" calls >calls.json
+ok 'strings are in a trace' "$nest" flow import calls.json -o calls.trace
 
 tried=0
-while read -r kind command; do
-	# shellcheck disable=SC2086 # words
-	timeout 60 "$nest" $command >"$room/out" 2>"$room/err"
+# attempt KIND ARGUMENT ...
+attempt() {
+	local kind=$1 code
+	shift
+	timeout 60 "$nest" "$@" >"$room/out" 2>"$room/err"
 	code=$?
-	ok "$command: ends with 0 or 1, not $code" test "$code" -le 1
-	ok "$command: has output" test -s "$room/out"
-	ok "$command: is $kind" python3 "$live_dir/hostile.py" "$kind" <"$room/out"
-	ok "$command: messages are text" python3 "$live_dir/hostile.py" text <"$room/err"
+	ok "$*: ends with 0 or 1, not $code" test "$code" -le 1
+	ok "$*: has output" test -s "$room/out"
+	ok "$*: is $kind" python3 "$live_dir/hostile.py" "$kind" <"$room/out"
+	ok "$*: messages are text" python3 "$live_dir/hostile.py" text <"$room/err"
 	tried=$((tried + 1))
+}
+# In all formats.
+while read -ra words; do
+	attempt text "${words[@]}"
+	attempt lines "${words[@]}" --json
+	attempt csv "${words[@]}" --csv
+done <<'END'
+trace tcp.state -f a.nest
+trace tcp.state -f a.nest --count --by comm
+tcplife -f a.nest
+counters -f a.nest
+limits -f a.nest
+tables process -f a.nest --from +5s
+tables thread -f a.nest --from +5s
+watch -f a.nest
+sockets -f a.nest --from +5s -w
+links -f a.nest
+flow sessions calls.trace --by thread
+END
+# In their own.
+while read -ra words; do
+	attempt "${words[@]}"
 done <<'END'
 text diagnose -f a.nest --all
 lines diagnose -f a.nest --json --from -4s
-text watch -f a.nest
-lines watch -f a.nest --json
-csv watch -f a.nest --csv
-text sockets -f a.nest -w
-lines sockets -f a.nest --json
-csv sockets -f a.nest --csv
-lines links -f a.nest --json
-csv links -f a.nest --csv
 text report a.nest
 json report a.nest --json
 html report a.nest --html /dev/stdout
@@ -55,6 +75,18 @@ csv export a.nest --format csv --table mark
 json export a.nest --format perfetto
 text export a.nest --format dot
 text sql a.nest --schema
+text checklist -f a.nest
+lines checklist -f a.nest --json
+text flow info calls.trace
+json flow info calls.trace --json
+text flow tree calls.trace --by thread
+text flow summary calls.trace --by thread
+json flow summary calls.trace --by thread --json
+text flow diagram calls.trace --by thread
+json flow export calls.trace --by thread --perfetto
+folded flow export calls.trace --by thread --folded
+text flow export calls.trace --by thread --dot
+csv flow export calls.trace --by thread --csv
 END
 for format in '' --json --csv; do
 	# shellcheck disable=SC2086
@@ -63,7 +95,7 @@ for format in '' --json --csv; do
 	kind=$([ "$format" = --json ] && echo lines || echo "${format#--}")
 	ok 'are names' python3 "$live_dir/hostile.py" "${kind:-text}" <"$room/out"
 done
-ok 'commands were tried' test "$tried" -ge 18
+ok 'commands were tried' test "$tried" -ge 54
 
 # File names.
 name=$'e\e[31m\x07\u0085\xff".nest'

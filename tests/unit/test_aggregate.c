@@ -13,6 +13,14 @@ struct rows {
 	VEC(char *) text; /* "key=count/sum/min/max" */
 };
 
+static void add_address(struct buf *text, const struct addr *addr)
+{
+	char shown[ADDR_TEXT_MAX];
+
+	addr_format(addr, shown);
+	buf_add_text(text, shown);
+}
+
 static void see(const void *row, void *context)
 {
 	struct rows *rows = context;
@@ -31,6 +39,8 @@ static void see(const void *row, void *context)
 			buf_add_format(&text, "%lld", (long long)value.sint);
 		else if (value.class == VALUE_TEXT)
 			buf_add_format(&text, "%.*s", (int)value.len, value.text);
+		else if (value.class == VALUE_ADDR)
+			add_address(&text, value.addr);
 		else
 			buf_add_text(&text, "-");
 	}
@@ -87,6 +97,27 @@ TEST(sums_are_kept_by_key_largest_first)
 	CHECK_EQ_TEXT(rows.text.items[2], "comm=- count=1 sum=1");
 	/* Taken rows are cleared. */
 	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 0);
+}
+
+/* Of the same size: in the order of their keys, to the last byte. */
+TEST(rows_of_the_same_size)
+{
+	static const char *const addresses[] = {"fd00::2", "fd00::1", "fd00::3"};
+	_cleanup_(rows_done) struct rows rows;
+
+	open_rows(&rows, AGGREGATE_COUNT, NULL, "raddr");
+	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+		struct sock_io_event event;
+		struct record record = {.parts = {[EVENT_PART_HEAD] = &event.head, [EVENT_PART_DATA] = &event.data}};
+
+		event_clear(event_find("sock.send"), &event);
+		REQUIRE(addr_parse(addresses[i], &event.head.raddr) == 0);
+		aggregate_add(rows.aggregate, 0, &record);
+	}
+	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 3);
+	CHECK_EQ_TEXT(rows.text.items[0], "raddr=fd00::1 count=1");
+	CHECK_EQ_TEXT(rows.text.items[1], "raddr=fd00::2 count=1");
+	CHECK_EQ_TEXT(rows.text.items[2], "raddr=fd00::3 count=1");
 }
 
 TEST(a_value_that_is_not_known_is_left_out)
@@ -310,7 +341,7 @@ TEST(mistakes_are_named)
 		{{.kind = AGGREGATE_SUM, .value = "bites"}, "unknown field 'bites'"},
 		{{.kind = AGGREGATE_SUM, .value = "comm"}, "not a number"},
 		{{.kind = AGGREGATE_COUNT, .by = {1, keys}}, "did you mean comm"},
-		{{.kind = AGGREGATE_LHIST, .value = "bytes", .last = 1000, .step = 1}, "steps between"},
+		{{.kind = AGGREGATE_LHIST, .value = "bytes", .last = 1000, .step = 1}, "with 1 to 64 steps between"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -420,8 +420,16 @@ TEST(statistics_are_what_the_books_say)
 	CHECK_NEAR(compare_chance(0, 5, 40, 40), 1.0, 1e-9);
 	/* The normal approximation is close to the exact values: 1 in 70, 7 in 70, one half. */
 	CHECK_NEAR(compare_rank_chance(1.0, 4, 4), 1.0 / 70, 2e-3);
+	/* Poisson tails: P(X >= 3), P(X >= 2) and a small one, of mean 2. */
+	CHECK_NEAR(compare_many_chance(3, 2), 0.32332, 1e-5);
+	CHECK_NEAR(compare_many_chance(2, 2), 0.59399, 1e-5);
+	CHECK_NEAR(compare_many_chance(20, 2) * 1e14, 6.44373, 1e-5);
+	CHECK_NEAR(compare_set_chance(3, 2), 6 * 0.32332, 1e-4);
+	CHECK_NEAR(compare_set_chance(2, 2), 2 * 0.59399, 1e-4);
 	CHECK_NEAR(compare_rank_chance(13.0 / 16, 4, 4), 7.0 / 70, 5e-3);
 	CHECK(compare_rank_chance(0.5, 20, 20) > 0.5);
+	/* Nothing to compare with says nothing. */
+	CHECK_NEAR(compare_rank_chance(0, 0, 4), 0.5, 1e-12);
 	CHECK(compare_rank_chance(1.0, 40, 5) < 1e-3);
 }
 

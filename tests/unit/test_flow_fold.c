@@ -67,6 +67,9 @@ TEST(repeats_become_groups)
 		const char *from, *to;
 	} cases[] = {
 		{FOLD_LINEAR, 0, "aaaa", "4a"},
+		{FOLD_LINEAR, 0, "aa", "2a"},
+		{FOLD_SEARCH, 0, "aa", "2a"},
+		{FOLD_LINEAR, 0, "a", "a"},
 		{FOLD_LINEAR, 0, "ababab", "3(ab)"},
 		{FOLD_LINEAR, 0, "xababy", "x2(ab)y"},
 		{FOLD_LINEAR, 0, "aabaabaab", "3(2ab)"},
@@ -252,4 +255,24 @@ TEST(hidden_functions_are_gone_and_the_others_are_all_there)
 		coarsen_done(&c);
 		forest_done(&into);
 	}
+}
+
+TEST(patterns_that_leave_nothing)
+{
+	char *none[] = {(char *)"nosuch"}, *one[] = {(char *)"a"};
+	_cleanup_flow_trace_ struct flow_trace *trace = sample_random(1, 1, 200);
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace);
+	struct coarsen_options empty = {.only = {1, none}}, some = {.only = {1, one}}, hidden = {.hide = {1, one}};
+	struct coarsen c;
+
+	coarsen_init(&c, &empty, s);
+	CHECK(coarsen_is_empty(&c));
+	coarsen_done(&c);
+	coarsen_init(&c, &some, s);
+	CHECK(!coarsen_is_empty(&c));
+	coarsen_done(&c);
+	coarsen_init(&c, &hidden, s);
+	CHECK(!coarsen_is_empty(&c));
+	CHECK_EQ_UINT(c.hidden_count, 1);
+	coarsen_done(&c);
 }

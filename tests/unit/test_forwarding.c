@@ -7,6 +7,7 @@
 
 #include <linux/if.h>
 
+#include "diagnose/measure/forwarding.h"
 #include "probe/drop_tally.h"
 #include "probe/passing.h"
 #include "snapshot/netlink/firewall.h"
@@ -16,6 +17,7 @@
 
 #define RATE UINT64_C(1250000)
 #define TCP  6
+#define UDP  17
 #define ICMP 1
 #define ACK  0x10
 
@@ -33,6 +35,9 @@ struct router {
 	const char *reason;
 	unsigned bytes; /* 0: 1500 */
 	bool icmp_dropped;
+	bool udp_dropped; /* a datagram to that source instead, by the firewall too */
+	/* Packets of the connection back, per sample. */
+	unsigned answers;
 	/* Dropped packets of the connection per sample, for a reason that is no fault. */
 	unsigned managed;
 	bool down, no_carrier;
@@ -40,6 +45,7 @@ struct router {
 	unsigned flapped;  /* its carrier has changed that often, the last time in sample 8 */
 	unsigned received; /* packets per sample, by rd */
 	bool standby;      /* a second interface on the network of rd, down */
+	bool standby_up;   /* and up */
 	/* Counters since boot. */
 	unsigned too_big, errors, rule_packets, mtu;
 };
@@ -122,6 +128,16 @@ static void put_passing(struct snapshot *snapshot, const struct router *r, unsig
 	put(snapshot, &passing_type, &others);
 	if (r->segments > 0 && sample > 0)
 		put(snapshot, &passing_type, &flow);
+	if (r->answers > 0 && sample > 0) {
+		struct passing_record answer = {.ifindex = 2,
+						.source = flow.target,
+						.target = flow.source,
+						.sport = 80,
+						.dport = 4000,
+						.packets = (uint64_t)r->answers * sample};
+
+		put(snapshot, &passing_type, &answer);
+	}
 	for (unsigned i = 0; i < r->tries && sample > 0; i++) {
 		struct passing_record attempt = {.ifindex = 3,
 						 .source = address("10.1.1.5"),
@@ -173,6 +189,9 @@ static void put_drops(struct snapshot *snapshot, const struct router *r, unsigne
 	error.flags = 0;
 	if (r->icmp_dropped && sample >= 12)
 		put(snapshot, &drop_type, &error);
+	error.proto = UDP;
+	if (r->udp_dropped && sample >= 12)
+		put(snapshot, &drop_type, &error);
 	drop.reason = "QDISC_CONGESTED";
 	drop.packets = (uint64_t)r->managed * sample;
 	if (r->managed && sample > 0)
@@ -210,8 +229,8 @@ static void put_sample(struct snapshot *snapshot, unsigned sample, const void *c
 	rd = snapshot_last(snapshot, &link_type);
 	rd[-1].carrier_changes = r->flaps ? sample * 2 / 5 * 2 : r->flapped - (r->flapped && sample < 8);
 	rd[-1].rx_packets = (uint64_t)r->received * sample;
-	if (r->standby)
-		put_link(snapshot, 4, "re", "10.2.2.9", false, false, 1500);
+	if (r->standby || r->standby_up)
+		put_link(snapshot, 4, "re", "10.2.2.9", r->standby_up, r->standby_up, 1500);
 	put_shaper(snapshot, r, sample);
 	put_passing(snapshot, r, sample);
 	put_drops(snapshot, r, sample);
@@ -270,6 +289,7 @@ TEST(senders_without_icmp_errors)
 {
 	CHECK_EQ_TEXT(LOOK(.reason = "PKT_TOO_BIG", .icmp_dropped = true), "path-mtu path:10.2.2.2");
 	CHECK_EQ_TEXT(LOOK(.reason = "PKT_TOO_BIG"), "");
+	CHECK_EQ_TEXT(LOOK(.reason = "PKT_TOO_BIG", .udp_dropped = true), "");
 	CHECK_EQ_TEXT(LOOK(.too_big = 40, .errors = 40, .rule_packets = 38, .mtu = 1200),
 		      "firewall-drop filter:netfilter");
 	CHECK_EQ_TEXT(LOOK(.too_big = 40, .errors = 40, .rule_packets = 38), "");
@@ -283,6 +303,7 @@ TEST(links_that_routes_and_neighbours_fail_by)
 	CHECK_EQ_TEXT(LOOK(.reason = "NEIGH_FAILED", .no_carrier = true), "no-carrier link:rd");
 	/* Another interface is on the same network. */
 	CHECK_EQ_TEXT(LOOK(.reason = "IP_INNOROUTES", .standby = true), "no-route route:10.2.2.2");
+	CHECK_EQ_TEXT(LOOK(.reason = "IP_INNOROUTES", .down = true, .standby_up = true), "no-route route:10.2.2.2");
 	/* Without a sufferer a link may be down. */
 	CHECK_EQ_TEXT(LOOK(.down = true), "");
 	CHECK_EQ_TEXT(LOOK(.no_carrier = true), "");
@@ -297,4 +318,57 @@ TEST(links_that_flap)
 	CHECK_EQ_TEXT(LOOK(.flapped = 7, .received = 10), "");
 	CHECK_EQ_TEXT(LOOK(.flapped = 8), "");
 	CHECK_EQ_TEXT(LOOK(.received = 10), "");
+}
+
+/* Figures of the connection after two windows of five samples, from its beginning on. */
+static struct forwarding_measures figures_of(struct router r)
+{
+	_cleanup_(window_freep) struct window *window = window_new();
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct forwarding_measures found = {};
+	unsigned count = 0;
+
+	for (unsigned sample = 0; sample <= 10; sample++) {
+		snapshot_clear(snapshot);
+		snapshot->begin_boot_ns = (sample + 1) * LOOK_PACE_NS;
+		snapshot->begin_time_ns = LOOK_TIME_NS + sample * LOOK_PACE_NS;
+		put_sample(snapshot, sample, &r);
+		window_add(window, snapshot);
+		if (sample == 5 || sample == 10) {
+			struct graph *graph = window_finish(window);
+
+			vec_each(&graph->modules, module)
+				if (sample == 10 && (*module)->measures.forwarding) {
+					found = *(*module)->measures.forwarding;
+					count++;
+				}
+			graph_free(graph);
+		}
+	}
+	CHECK_EQ_UINT(count, 1);
+	return found;
+}
+
+#define FIGURES(...) figures_of((struct router){__VA_ARGS__})
+
+TEST(figures_of_a_connection_that_passes)
+{
+	/* 100 packets per sample there and 40 back; those of another client of the same service are not of it. */
+	struct forwarding_measures m = FIGURES(.segments = 100, .repeats = 3, .answers = 40, .back = 7);
+
+	CHECK_EQ_UINT(m.pass_packets, 1400);
+	CHECK_EQ_UINT(m.pass_segments, 1000);
+	CHECK_EQ_UINT(m.lost_behind, 30);
+	CHECK_EQ_UINT(m.lost_before, 0);
+	CHECK_NEAR(m.lost_behind_share, 0.03, 1e-9);
+	CHECK_NEAR(m.lost_before_share, 0, 1e-9);
+	/* This host dropped one per sample: ten of thirty are not lost elsewhere. */
+	m = FIGURES(.segments = 100, .repeats = 3, .managed = 1);
+	CHECK_EQ_UINT(m.lost_behind, 20);
+	CHECK_NEAR(m.lost_behind_share, 0.02, 1e-9);
+	m = FIGURES(.segments = 100, .fills = 4);
+	CHECK_EQ_UINT(m.pass_packets, 1000);
+	CHECK_EQ_UINT(m.lost_behind, 0);
+	CHECK_EQ_UINT(m.lost_before, 40);
+	CHECK_NEAR(m.lost_before_share, 0.04, 1e-9);
 }

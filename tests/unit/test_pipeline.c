@@ -223,6 +223,27 @@ TEST(keys_that_the_kernel_cannot_have)
 	}
 }
 
+/* Elapsed time is made here: with it among the sums, all of them are. */
+TEST(further_sums)
+{
+	static const struct aggregate_table there = {.adds = {"bytes"}}, here = {.adds = {"elapsed_ns"}};
+
+	for (unsigned i = 0; i < 2; i++) {
+		_cleanup_bench_ struct bench b;
+		const struct event_config *config = &b.pipeline.requests[0].config;
+
+		bench_begin(&b, AGGREGATE_COUNT, "comm");
+		b.plan.aggregate.table = i == 0 ? &there : &here;
+		bench_open(&b);
+		unit_note("case %u", i);
+		CHECK_EQ_UINT(config->mode, i == 0 ? EVENT_COUNT : EVENT_STREAM);
+		CHECK_EQ_UINT(config->add_count, i == 0 ? 1 : 0);
+		if (i == 0)
+			CHECK_EQ_UINT(config->adds[0].offset, offsetof(struct sock_io_event, data.bytes));
+		(void)bench_close(&b);
+	}
+}
+
 TEST(a_linear_histogram_has_its_slots)
 {
 	_cleanup_bench_ struct bench b;
@@ -263,7 +284,7 @@ TEST(several_events_share_a_table)
 	_cleanup_bench_ struct bench b;
 
 	bench_begin(&b, AGGREGATE_NONE, NULL);
-	b.plan.events[1] = "sock.accept";
+	b.plan.events[1] = "sock.connect";
 	b.options.output.show = (struct text_list){.count = 3, .items = b.keys};
 	b.keys[0] = (char *)"event";
 	b.keys[1] = (char *)"bytes";
@@ -274,10 +295,13 @@ TEST(several_events_share_a_table)
 	CHECK(b.pipeline.requests[1].config.needs & EVENT_NEED_COMM);
 	send_event(&b, 0, "a", 7);
 	{
-		_cleanup_free_ char *bytes = xzalloc(sizeof(struct event_head) + event_find("sock.accept")->type->size);
+		_cleanup_free_ char *bytes =
+			xzalloc(sizeof(struct event_head) + event_find("sock.connect")->type->size);
 		struct record record = {};
 
-		event_clear(event_find("sock.accept"), bytes);
+		/* Every byte is 1: of all that it knows, nothing is called bytes. */
+		event_clear(event_find("sock.connect"), bytes);
+		memset(bytes + sizeof(struct event_head), 1, event_find("sock.connect")->type->size);
 		record.parts[EVENT_PART_HEAD] = bytes;
 		record.parts[EVENT_PART_DATA] = bytes + sizeof(struct event_head);
 		pipeline_event(&b.pipeline, 1, &record);
@@ -285,7 +309,7 @@ TEST(several_events_share_a_table)
 	send_event(&b, 0, "b", 8);
 	CHECK_EQ_UINT(b.pipeline.seen, 3);
 	CHECK_EQ_TEXT(bench_close(&b), "{\"event\":\"sock.send\",\"bytes\":7,\"comm\":\"a\"}\n"
-				       "{\"event\":\"sock.accept\",\"bytes\":null,\"comm\":null}\n"
+				       "{\"event\":\"sock.connect\",\"bytes\":null,\"comm\":null}\n"
 				       "{\"event\":\"sock.send\",\"bytes\":8,\"comm\":\"b\"}\n");
 }
 
@@ -339,6 +363,31 @@ TEST(elapsed_time)
 		pipeline_event(&b.pipeline, 0, &record);
 	}
 	CHECK_EQ_TEXT(bench_close(&b), "{\"elapsed_ns\":700}\n{\"elapsed_ns\":0}\n{\"elapsed_ns\":null}\n");
+}
+
+/* Rates are of the time since the rows before, or of a recording's interval. */
+TEST(rates_of_an_interval)
+{
+	static const struct aggregate_table table = {.rates = true};
+
+	for (unsigned i = 0; i < 2; i++) {
+		_cleanup_bench_ struct bench b;
+
+		bench_begin(&b, AGGREGATE_SUM, "comm");
+		b.plan.aggregate.table = &table;
+		b.keys[1] = (char *)"count_rate";
+		b.keys[2] = (char *)"sum_rate";
+		b.options.output.show = (struct text_list){.count = 2, .items = b.keys + 1};
+		bench_open(&b);
+		b.pipeline.shown_ns = i == 0 ? 5 * UINT64_C(1000000000) : 0;
+		b.pipeline.span_ns = 4 * UINT64_C(1000000000);
+		send_group(&b, "nginx", 20, 700);
+		pipeline_show_groups(&b.pipeline, 7 * UINT64_C(1000000000));
+		unit_note("case %u", i);
+		CHECK_EQ_UINT(b.pipeline.shown_ns, i == 0 ? 7 * UINT64_C(1000000000) : 0);
+		CHECK_HAS_TEXT(bench_close(&b), i == 0 ? "{\"count_rate\":10,\"sum_rate\":350}\n"
+						       : "{\"count_rate\":5,\"sum_rate\":175}\n");
+	}
 }
 
 TEST(mistakes_of_a_plan)

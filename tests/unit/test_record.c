@@ -229,6 +229,23 @@ TEST(json_reader_takes_missing_null_and_later_fields)
 	CHECK_EQ_INT(get(&s, "laddr").class, VALUE_UNKNOWN);
 }
 
+TEST(json_reader_takes_integers_of_every_size)
+{
+	struct wide {
+		uint64_t large;
+		int64_t below;
+	} wide = {};
+	static const struct field fields[] = {FIELD(struct wide, large, COUNT, "large"),
+					      FIELD(struct wide, below, COUNT, "below zero")};
+	static const struct record_type type = {
+		.name = "wide", .help = "wide", .fields = fields, .field_count = 2, .size = sizeof(struct wide)};
+	static const char line[] = "{\"large\":9007199254740993,\"below\":-9007199254740993}";
+
+	CHECK_OK(record_read_json_line(&type, line, strlen(line), &wide, NULL));
+	CHECK_EQ_UINT(wide.large, UINT64_C(9007199254740993));
+	CHECK_EQ_INT(wide.below, -INT64_C(9007199254740993));
+}
+
 TEST(json_reader_says_what_it_cannot_read)
 {
 	struct sample s;

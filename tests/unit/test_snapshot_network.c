@@ -90,3 +90,16 @@ TEST(a_namespace_as_it_was_set_up)
 	CHECK_EQ_UINT(rules, 1);
 	CHECK_EQ_UINT(chains, 1);
 }
+
+/* Classes are not asked for: the table stays empty even though qdisc vc has them. */
+TEST(classes_that_were_not_asked_for)
+{
+	static const struct record_type *const types[] = {&qdisc_type, NULL};
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct why why = {};
+
+	private_network();
+	REQUIRE(snapshot_take(snapshot, &(struct snapshot_request){.types = types, .no_bpf = true}, &why) == 0);
+	CHECK(find_qdisc(snapshot, &qdisc_type, "htb", "7:") != NULL);
+	CHECK_EQ_UINT(snapshot_table(snapshot, &class_type)->count, 0);
+}

@@ -484,6 +484,8 @@ TEST(name_servers_of_resolv_conf)
 	CHECK_EQ_TEXT(resolvers("nameserver nonsense\nnameserver 10.0.0.2"), "10.0.0.2 5000 2");
 	CHECK_EQ_TEXT(resolvers("options timeout:3 attempts:4 rotate\nnameserver 10.0.0.1"), "10.0.0.1 3000 4");
 	CHECK_EQ_TEXT(resolvers("options timeout:99 attempts:9"), "127.0.0.1 30000 5");
+	/* A number of more digits than any that makes sense is no number. */
+	CHECK_EQ_TEXT(resolvers("options timeout:000000000003 attempts:00000000000004"), "127.0.0.1 5000 2");
 	CHECK_EQ_TEXT(resolvers("options time:3 timeouts:3 timeout: timeout:x timeout:12345678 attempts"),
 		      "127.0.0.1 5000 2");
 	CHECK_EQ_TEXT(resolvers("nameservers 10.0.0.1\noption timeout:3"), "127.0.0.1 5000 2");

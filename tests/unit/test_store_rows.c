@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/proc/counter.h"
+#include "store/column.h"
 #include "store/input.h"
 #include "store/moment.h"
 #include "store/replay.h"
@@ -208,6 +209,70 @@ TEST(samples_of_a_range)
 	CHECK_EQ_TEXT(replayed(recording, 2, 3), "2 3");
 	CHECK_EQ_TEXT(replayed(recording, 4, 4), "4");
 	CHECK_EQ_TEXT(replayed(recording, 5, 9), "");
+}
+
+/* Interfaces of each sample in their order, a letter each. */
+static const char *orders(struct recording *recording)
+{
+	static char text[128];
+	_cleanup_(replay_closep) struct replay *replay = NULL;
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct time_range range = {0, UINT64_MAX};
+	struct why why = {};
+
+	text[0] = '\0';
+	REQUIRE(replay_open(recording, &range, NULL, &replay, &why) == 0);
+	while (replay_next(replay, snapshot, &why) > 0) {
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s", text[0] ? " " : "");
+		snapshot_each(snapshot, link_type, const struct link_record, link)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s", link->dev);
+	}
+	return text;
+}
+
+/* Rows that stay are written once; those that come between them find their place. */
+TEST(the_order_of_rows)
+{
+	static const char *const samples[] = {"ac", "abc", "axbyc", "axbycz", "zc", "cz", "bcz", "bmncz"};
+	_cleanup_(recording_closep) struct recording *recording = NULL;
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	_cleanup_room_ struct room room;
+	struct store *store;
+	struct why why = {};
+
+	room_make(&room);
+	store = room_create(&room);
+	for (unsigned i = 0; i < ARRAY_SIZE(samples); i++) {
+		snapshot_clear(snapshot);
+		snapshot->begin_time_ns = snapshot->end_time_ns = BEGIN_NS + (i + 1) * NSEC_PER_SEC;
+		snapshot->begin_boot_ns = snapshot->end_boot_ns = (i + 1) * NSEC_PER_SEC;
+		for (const char *dev = samples[i]; *dev; dev++)
+			add_link(snapshot, (char[]){*dev, '\0'});
+		REQUIRE(store_add_snapshot(store, snapshot) == 0);
+	}
+	REQUIRE(store_close(store, &why) == 0);
+	recording = open_room(&room);
+	CHECK_EQ_TEXT(orders(recording), "ac abc axbyc axbycz zc cz bcz bmncz");
+	/* a, c, b, x, y, z; z before c; z behind it again; b again; m and n at once. */
+	CHECK_EQ_INT(room_number(&room, "SELECT count(*) FROM link"), 11);
+}
+
+/* Which fields a view shows as a text beside their number. */
+TEST(readable_columns)
+{
+	static struct enum_names none;
+	struct field field = {.name = "f"};
+	_cleanup_buf_ struct buf sql = BUF_INIT(4096);
+
+	field.kind = KIND_COUNT;
+	CHECK(!column_add_readable(&field, "t", &sql));
+	field.kind = KIND_FLAGS;
+	field.names = &none;
+	CHECK(!column_add_readable(&field, "t", &sql));
+	CHECK_EQ_TEXT(buf_text(&sql), "");
+	field.kind = KIND_TIME;
+	CHECK(column_add_readable(&field, "t", &sql));
+	CHECK_HAS_TEXT(buf_text(&sql), "IS NOT NULL");
 }
 
 /* --- moments --- */

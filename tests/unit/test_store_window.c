@@ -207,6 +207,33 @@ TEST(events_before_a_clock_was_set_forward_are_kept)
 	CHECK_EQ_INT(room_number(&room, "SELECT count(*) FROM event"), 2);
 }
 
+TEST(a_range_of_events_after_a_clock_was_set_forward)
+{
+	_cleanup_room_ struct room room;
+	struct shape shape = SHAPE_OF(&sample_type);
+	struct sample sample = sample_make();
+	struct store_table *table;
+	struct store *store;
+	struct why why = {};
+	uint64_t line_ns;
+
+	room_make(&room);
+	store = room_create(&room);
+	REQUIRE(store_table_open(store, "event", &shape, &table) == 0);
+	(void)store_now_ns(store);
+	store->origin_ns -= 3600 * (int64_t)NSEC_PER_SEC;
+	line_ns = store_now_ns(store);
+	/* 5, 15 and 25 s after that, by the clock of the day. */
+	for (unsigned i = 0; i < 3; i++) {
+		sample.time_ns = line_ns + (3605 + i * 10) * NSEC_PER_SEC;
+		CHECK_OK(store_add(table, &RECORD_OF(&sample)));
+	}
+	CHECK_OK(store_trim(store, line_ns + 10 * NSEC_PER_SEC, line_ns + 20 * NSEC_PER_SEC));
+	CHECK_OK(store_close(store, &why));
+	CHECK_EQ_INT(room_number(&room, "SELECT count(*) FROM event"), 2);
+	CHECK_EQ_INT(room_number(&room, "SELECT (max(time_ns) - min(time_ns)) / 1000000000 FROM event"), 20);
+}
+
 /* --- size --- */
 
 TEST(a_limit_of_size_holds_for_file_and_log)

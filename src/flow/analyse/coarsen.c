@@ -120,11 +120,11 @@ void coarsen_init(struct coarsen *c, const struct coarsen_options *options, stru
 	hide_by_name(c);
 	if (options->min_ns || options->max_functions)
 		hide_by_figures(c, sessions);
-	for (size_t i = 0; i < sessions->trace->function_count; i++)
+	/* [0] is not a function. */
+	for (size_t i = 1; i < sessions->trace->function_count; i++)
 		c->hidden_count += c->is_hidden[i];
 }
 
-/* [0] is not a function. */
 bool coarsen_is_empty(const struct coarsen *c)
 {
 	return c->options->only.count && c->hidden_count + 1 >= c->trace->function_count;

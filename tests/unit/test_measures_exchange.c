@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Requests and replies by their number: how long each waited, who owes one, what was left unread. */
+#include "measured.h"
+
+#include "diagnose/measure/exchange.h"
+
+#define CONN "conn:10.77.1.2:40000-10.77.2.2:5001"
+
+static void check_exchange(scene_fn *step, const struct expected *list, bool quiet)
+{
+	_cleanup_measured_ struct graph *graph = measure(step, NULL, 2);
+	const struct module *conn = module_of(graph, CONN);
+
+	check_some(&exchange_measures_type, conn->measures.exchange, list);
+	CHECK_EQ_INT(conn->quiet, quiet);
+}
+
+static void listens(struct scene *s)
+{
+	s->has_other = true;
+	s->other_socket = s->socket;
+	s->other_socket.state = SOCKET_LISTEN;
+	s->other_socket.cookie = 4711;
+	s->other_socket.recvq_bytes = 0;
+}
+
+/*
+ * A request every second, acknowledged 2 ms after and answered 0.8 s after. A hundred were answered before, since the
+ * process began: one in a second.
+ */
+static void is_answered_late(struct scene *s, unsigned sample)
+{
+	uint64_t phase = sample % 5;
+
+	s->process.start_ns = 190 * MS;
+	if (sample == 0)
+		s->tcp.data_segs_in = s->tcp.data_segs_out = 100;
+	s->tcp.data_segs_out += phase == 0;
+	s->tcp.data_segs_in += phase == 4;
+	s->tcp.segs_in += phase == 0 || phase == 4;
+	s->tcp.last_sent_ns = (phase * 200 + 10) * MS;
+	s->tcp.last_ack_ns = phase == 4 ? 10 * MS : (phase * 200 + 8) * MS;
+	s->tcp.last_received_ns = phase == 4 ? 10 * MS : (phase * 200 + 210) * MS;
+}
+
+/* Of four requests every second, three are answered at once: of such four, fifty were answered before. */
+static void is_answered_late_at_times(struct scene *s, unsigned sample)
+{
+	uint64_t phase = sample % 5;
+
+	is_answered_late(s, sample);
+	if (sample == 0)
+		s->tcp.data_segs_in = s->tcp.data_segs_out = 97;
+	s->tcp.data_segs_out += phase == 0 ? 3 + (sample == 0) : 0;
+	s->tcp.data_segs_in += phase == 0 ? 3 : 0;
+	if (phase != 4)
+		s->tcp.last_received_ns = (phase * 200 + 12) * MS;
+}
+
+TEST(requests_that_wait)
+{
+	static const struct expected late[] = {
+		{"serves", "false"},
+		{"reply_wait_share", "0.8"},
+		{"reply_wait_ns", "null"},
+		{"unreplied_ns", "null"},
+		{"owed_share", "0.2"},
+		{"owed_ns", "null"},
+		{"bare_acks_share", "1"},
+		{"answers_base", "2"},
+		{"answers_share", "1"},
+		{"given_base", "1"},
+		{"given_share", "2"},
+		{"answers_timed", "4"},
+		{"answer_ns", "800000000"},
+		{"late", "4"},
+		{"late_wait_ns", "800000000"},
+		{"slow", "4"},
+		{"quick", "0"},
+		{"asking_share", "0.8"},
+		{"past_exchange_ns", "1000000000"},
+		{"late_times", "0.8"},
+		{"open_wait_ns", "null"},
+		{"unread_ns", "0"},
+		{"app_unread", "0"},
+		{"app_asks", "0"},
+		{},
+	};
+
+	static const struct expected at_times[] = {{"late", "4"},         {"late_wait_ns", "800000000"},
+						   {"quick", "5"},        {"past_exchange_ns", "2000000000"},
+						   {"late_times", "0.4"}, {}};
+
+	scene_boot_ns = 100 * NSEC_PER_SEC;
+	check_exchange(is_answered_late, late, false);
+	check_exchange(is_answered_late_at_times, at_times, false);
+}
+
+/* 64 bytes have waited in the receive queue since the first sample, a quarter of its buffer with what they cost. */
+static void leaves_unread(struct scene *s, unsigned sample)
+{
+	(void)sample;
+	s->tcp.bytes_received = 1064;
+	s->socket.recvq_bytes = 64;
+	s->socket.rmem_bytes = 1000000;
+	s->tcp.data_segs_in = 1;
+	s->tcp.last_received_ns = (uint64_t)(sample + 1) * SAMPLE_NS;
+	s->tcp.last_sent_ns = s->tcp.last_ack_ns = s->tcp.last_received_ns + 1000 * MS;
+}
+
+static void leaves_a_request_unread(struct scene *s, unsigned sample)
+{
+	leaves_unread(s, sample);
+	listens(s);
+}
+
+TEST(what_is_left_unread)
+{
+	static const struct expected client[] = {{"serves", "false"},
+						 {"unread_ns", "3800000000"},
+						 {"unread_recent_ns", "3800000000"},
+						 {"unread_recent_fill", "0.25"},
+						 {"unaccepted", "false"},
+						 {"app_unread", "0"},
+						 {}};
+	static const struct expected server[] = {
+		{"serves", "true"}, {"unread_ns", "3800000000"}, {"app_unread", "1"}, {"unaccepted", "false"}, {}};
+
+	check_exchange(leaves_unread, client, false);
+	check_exchange(leaves_a_request_unread, server, false);
+}
+
+/* One request, sent 1 s before the first sample; nothing has ever been received. */
+static void is_never_answered(struct scene *s, unsigned sample)
+{
+	s->tcp.data_segs_out = 1;
+	s->tcp.last_sent_ns = 1000 * MS + (uint64_t)sample * SAMPLE_NS;
+	s->tcp.last_ack_ns = s->tcp.last_sent_ns - 2 * MS;
+	s->tcp.last_received_ns = UINT64_MAX;
+}
+
+/* The same after a reply, with bytes that are not acknowledged: the path may hold them. */
+static void is_not_acknowledged(struct scene *s, unsigned sample)
+{
+	is_never_answered(s, sample);
+	s->tcp.data_segs_in = 1;
+	s->tcp.last_received_ns = s->tcp.last_sent_ns + 100 * MS;
+	s->socket.sendq_bytes = 64;
+}
+
+TEST(requests_without_a_reply)
+{
+	static const struct expected first[] = {{"reply_wait_share", "0"},
+						{"reply_wait_ns", "null"},
+						{"unreplied_ns", "4800000000"},
+						{"owed_share", "0"},
+						{}};
+	static const struct expected unacknowledged[] = {
+		{"reply_wait_share", "0"}, {"unreplied_ns", "null"}, {"asking_share", "0"}, {}};
+
+	check_exchange(is_never_answered, first, false);
+	check_exchange(is_not_acknowledged, unacknowledged, false);
+}
+
+/* Asked once, 5 s before the first sample, and answered 100 ms after. */
+static void rests(struct scene *s, unsigned sample)
+{
+	s->tcp.data_segs_in = s->tcp.data_segs_out = 1;
+	s->tcp.last_sent_ns = 5000 * MS + (uint64_t)sample * SAMPLE_NS;
+	s->tcp.last_received_ns = s->tcp.last_ack_ns = s->tcp.last_sent_ns - 100 * MS;
+}
+
+/* The same seen from the other end. */
+static void rests_here(struct scene *s, unsigned sample)
+{
+	rests(s, sample);
+	s->tcp.last_received_ns = s->tcp.last_sent_ns + 100 * MS;
+	s->tcp.last_ack_ns = s->tcp.last_sent_ns - 1 * MS;
+	listens(s);
+}
+
+static void owes_here(struct scene *s, unsigned sample)
+{
+	rests(s, sample);
+	listens(s);
+}
+
+static void sends(struct scene *s, unsigned sample)
+{
+	(void)sample;
+	send_well(s);
+	s->socket.sendq_bytes = 0;
+}
+
+TEST(connections_at_rest)
+{
+	static const struct expected client[] = {{"serves", "false"}, {"reply_wait_share", "0"}, {}};
+	static const struct expected server[] = {{"serves", "true"}, {"owed_share", "0"}, {}};
+	static const struct expected owes[] = {{"serves", "true"}, {"owed_share", "1"}, {"owed_ns", "8700000000"}, {}};
+	static const struct expected none[] = {{}};
+
+	check_exchange(rests, client, true);
+	check_exchange(rests_here, server, true);
+	check_exchange(owes_here, owes, false);
+	check_exchange(sends, none, false);
+}
