@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -336,13 +337,16 @@ static void print_line(struct out *out, const char *text)
 static void print_head(const struct fleet_report *report, struct out *out)
 {
 	struct buf *text = &out->pending;
+	struct tm local;
+	char until[32];
 
 	buf_add_text(text, out_style_on(out, OUT_BOLD));
 	text_add_terminal(text, report->server, strlen(report->server));
 	buf_add_format(text, "%s, ", out_style_off(out, OUT_BOLD));
 	format_add_duration(text, (int64_t)(report->span.to_ns - report->span.from_ns));
-	buf_add_text(text, " up to ");
-	format_add_time(text, report->span.to_ns);
+	if (localtime_r(&(time_t){(time_t)(report->span.to_ns / NSEC_PER_SEC)}, &local) &&
+	    strftime(until, sizeof(until), "%Y-%m-%d %H:%M:%S", &local) > 0)
+		buf_add_format(text, " up to %s", until);
 	if (report->span.host) {
 		buf_add_text(text, ": ");
 		text_add_terminal(text, report->span.host, strlen(report->span.host));
