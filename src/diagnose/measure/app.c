@@ -10,6 +10,7 @@
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/endpoint.h"
 #include "snapshot/core/delta.h"
+#include "snapshot/netlink/tunnel.h"
 #include "snapshot/proc/cgroup.h"
 #include "snapshot/proc/process.h"
 #include "snapshot/socket/owner.h"
@@ -35,6 +36,7 @@ static const struct field app_fields[] = {
 	FIELD(M, cgroup_throttled_share, RATIO, "CPU periods in which the cgroup was throttled", .unit = "%"),
 	FIELD(M, cgroup_quota, RATIO, "CPU quota of the cgroup, in CPUs"),
 	FIELD(M, cgroup_frozen, BOOL, "the cgroup is frozen"),
+	FIELD(M, app_tunnels, BOOL, "it forwards the packets of a tunnel"),
 };
 #undef M
 RECORD_TYPE(app_measures_type, "measure.app", struct app_measures, app_fields, "measures of a process in a window");
@@ -117,6 +119,7 @@ struct app_track {
 	/* Of the sample at hand. */
 	unsigned threads_seen, threads_asleep;
 	bool ready, polls, uninterruptible;
+	bool tunnels; /* it forwards the packets of a tunnel */
 };
 
 struct use_key {
@@ -304,6 +307,12 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		app->io_wait += app->uninterruptible;
 		app->sleeping += app->threads_seen > 0 && app->threads_asleep == app->threads_seen;
 	}
+	snapshot_each(snapshot, tunnel_type, struct tunnel_record, tunnel) {
+		struct app_track *app = map_get(&state->apps, &tunnel->pid);
+
+		if (app)
+			app->tunnels = true;
+	}
 	snapshot_each(snapshot, cgroup_member_type, struct cgroup_member_record, member)
 		sample_member(state, snapshot, member);
 	map_done(&state->owners);
@@ -393,6 +402,7 @@ static struct module *app_module(const struct app_state *state, const struct app
 	m->pid = p->pid;
 	memcpy(m->comm, p->comm, sizeof(m->comm));
 	m->app_threads = p->threads == UINT32_MAX ? UINT64_MAX : p->threads;
+	m->app_tunnels = app->tunnels;
 	m->app_stopped_share = app->stopped / n;
 	m->app_stopped_recent = 0;
 	for (unsigned i = 0; i < RECENT; i++)
@@ -538,7 +548,8 @@ static void release(void *data)
 static const struct measurer app_measurer = {
 	.name = "app",
 	.stage = MEASURE_APP,
-	.needs = MEASURER_NEEDS(&process_type, &thread_type, &owner_type, &cgroup_type, &cgroup_member_type),
+	.needs = MEASURER_NEEDS(&process_type, &thread_type, &owner_type, &cgroup_type, &cgroup_member_type,
+				&tunnel_type),
 	.state_size = sizeof(struct app_state),
 	.initial = &initial,
 	.sample = sample,

@@ -22,6 +22,7 @@ struct app_measures {
 	double cgroup_throttled_share;
 	double cgroup_quota;
 	uint8_t cgroup_frozen;
+	bool app_tunnels;
 };
 
 /* What the threads of the owner do with this socket, as shares of the samples. */
