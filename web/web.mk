@@ -32,7 +32,7 @@ $(BUILD)/obj/web/%.embed.o: $(WEB)/% src/base/embed.inc | $(BUILD)/.packages
 .PHONY: test-web
 ##> test-web     the page in Chromium: every view, keyboard, accessibility, no request to another host
 test-web:
-	@scripts/setup build page browser
+	@scripts/setup build page browser fleet
 	@$(MAKE_FAST) all
 	@web/build --check $(WEB)
 	@tests/run -B $(BUILD) web

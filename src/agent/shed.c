@@ -10,8 +10,8 @@
 #define CALM_PERIODS_MAX 120
 
 /* Shares of one CPU that samples at rest and dense ones may take without being made rarer; dense samples per second. */
-#define REST_SHARE  0.02
-#define DENSE_SHARE 0.1
+#define REST_SHARE  0.015
+#define DENSE_SHARE 0.05
 #define DENSE_RATE  5
 
 uint64_t shed_rest_pace(uint64_t sample_cpu_ns)

@@ -26,6 +26,7 @@ struct config {
 	bool json;
 	const char *output;
 	struct fleet_options fleet;
+	const char *host;
 	uint64_t last_ns;
 };
 
@@ -42,6 +43,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file instead of standard output",
 	       .file = FILE_WRITE),
 	OPTION_GROUP(struct config, fleet, fleet_option_table),
+	OPTION(struct config, host, TEXT, "host", 0, "NAME", "with --fleet: limit to this host, with its findings"),
 	OPTION(struct config, last_ns, SECONDS, "last", 0, "TIME", "limit to the last TIME (of the fleet: default 1h)"),
 	POSITIONAL(struct config, file, TEXT, "FILE",
 		   "the recording, or a capture file (pcap, pcapng); default: that of a running nest agent or nest "
@@ -80,6 +82,8 @@ static int check_config(const struct config *config)
 	if (!config->file && !config->fleet.url)
 		return command_fail(EXIT_USAGE, "report: FILE is missing, and no nest agent or nest record that may be "
 						"read runs here: nest report FILE, or --fleet URL");
+	if (config->host && !config->fleet.url)
+		return command_fail(EXIT_USAGE, "report: --host needs --fleet");
 	if (config->last_ns && (config->to || config->before || config->compare))
 		return command_fail(EXIT_USAGE, "report: --last excludes --to, --before and --compare");
 	if ((config->before || config->after) && (!config->before || !config->after || config->compare))
@@ -173,20 +177,42 @@ static int write_fleet(const struct config *config, const struct fleet_report *r
 	return EXIT_DONE;
 }
 
+/* Rows have no time zone: times need a date. */
+static int parse_fleet_span(const struct config *config, struct fleet_span *ret_span)
+{
+	uint64_t last_ns = config->last_ns ? config->last_ns : 3600 * NSEC_PER_SEC;
+	struct fleet_span span = {.to_ns = clock_real_ns(), .host = config->host};
+
+	if (config->to && parse_time_ns(config->to, &span.to_ns) < 0)
+		return command_fail(EXIT_USAGE, "report: --to: '%s' is not a time with a date: 2026-11-15T02:13:30",
+				    config->to);
+	span.from_ns = span.to_ns - min_of(last_ns, span.to_ns);
+	if (config->from && parse_time_ns(config->from, &span.from_ns) < 0)
+		return command_fail(EXIT_USAGE, "report: --from: '%s' is not a time with a date: 2026-11-15T02:13:30",
+				    config->from);
+	if (span.from_ns >= span.to_ns)
+		return command_fail(EXIT_USAGE, "report: --from is not before --to");
+	*ret_span = span;
+	return EXIT_DONE;
+}
+
 static int report_fleet(const struct config *config)
 {
 	_cleanup_(fleet_report_freep) struct fleet_report *report = NULL;
-	uint64_t now_ns = clock_real_ns(), last_ns = config->last_ns ? config->last_ns : 3600 * NSEC_PER_SEC;
 	struct fleet_link link = {};
+	struct fleet_span span;
 	struct why why = {};
 	int r;
 
-	if (config->file || config->from || config->to || config->before || config->after || config->compare ||
-	    config->html)
-		return command_fail(EXIT_USAGE, "report: --fleet allows only --last, --json and -o");
+	if (config->file || config->before || config->after || config->compare || config->html)
+		return command_fail(EXIT_USAGE,
+				    "report: --fleet allows only --from, --to, --last, --host, --json and -o");
+	r = parse_fleet_span(config, &span);
+	if (r != EXIT_DONE)
+		return r;
 	r = fleet_link_open(&config->fleet, &link, &why);
 	if (r == 0)
-		r = fleet_report_make(&link, now_ns - min_of(last_ns, now_ns), now_ns, &report, &why);
+		r = fleet_report_make(&link, &span, &report, &why);
 	fleet_link_close(&link);
 	if (r < 0)
 		return command_fail(r == -EINVAL && !report ? EXIT_USAGE : EXIT_IO, "report: %s", why.text);
@@ -255,6 +281,8 @@ static const char *const examples[] = {
 	"the last 30 minutes of this host, from its nest agent",
 	"nest report --fleet http://reader:secret@clickhouse:8123/nest --last 1h",
 	"which hosts, causes, paths and services, of the whole fleet",
+	"nest report --fleet http://reader:secret@clickhouse:8123/nest --host web1 --from 2026-11-15T02:00:00",
+	"findings, services and peers of one of its hosts since then",
 	NULL,
 };
 

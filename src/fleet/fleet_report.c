@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "fleet/kept_answer.h"
 #include "view/format.h"
 #include "view/json.h"
 #include "view/list.h"
@@ -18,9 +18,10 @@
  */
 struct section {
 	const char *name;
-	const char *heading;
+	const char *heading; /* NULL: for pictures, not in the text */
 	const char *tables[2];
 	const char *sql;
+	enum { OF_ANY, OF_FLEET, OF_HOST } scope; /* asked about the fleet, about a host, or both */
 };
 
 /* The address of path:ADDRESS and peer:ADDRESS:PORT. */
@@ -31,13 +32,16 @@ struct section {
 #define ACCUSERS                                                                                                       \
 	"SELECT " ADDRESS                                                                                              \
 	" AS address, uniqExact(host) AS hosts, groupUniqArray(toString(ifNull(cause, ''))) AS causes, "               \
+	"arrayStringConcat(arraySlice(arraySort(groupUniqArray(toString(host))), 1, 5), ', ') AS accusers, "           \
 	"count() AS findings, max(certainty) AS certainty FROM @finding WHERE @time AND " ELSEWHERE                    \
 	" GROUP BY address"
 
 #define ACCUSED_HEADING "Addresses accused, and how many of the hosts that talk to them accuse them"
 #define ACCUSED_BY(table)                                                                                              \
-	"SELECT address, hosts, talkers, arrayStringConcat(arraySort(causes), ', ') AS names, findings, certainty "    \
-	"FROM (" ACCUSERS ") AS accusers ANY LEFT JOIN (SELECT ifNull(raddr, '') AS address, uniqExact(host) AS "      \
+	"SELECT address, hosts, talkers, arrayStringConcat(arraySort(causes), ', ') AS reported, findings, "           \
+	"certainty, "                                                                                                  \
+	"accusers FROM (" ACCUSERS                                                                                     \
+	") AS accused ANY LEFT JOIN (SELECT ifNull(raddr, '') AS address, uniqExact(host) AS "                         \
 	"talkers FROM " table                                                                                          \
 	" WHERE @time GROUP BY address) AS talked USING address ORDER BY hosts DESC, findings DESC, address LIMIT 30"
 /* A mean of means, each of as many. */
@@ -52,8 +56,30 @@ static const struct section sections[] = {
 	 "SELECT cause, layer, uniqExact(host) AS hosts, count() AS findings, max(certainty) AS certainty, "
 	 "min(time_ns) AS begin_ns, max(time_ns) AS end_ns FROM @finding WHERE @time GROUP BY cause, layer "
 	 "ORDER BY hosts DESC, findings DESC, cause LIMIT 30"},
-	{"accused", ACCUSED_HEADING, {"finding", "path_minute"}, ACCUSED_BY("@path_minute")},
-	{"accused", ACCUSED_HEADING, {"finding", "tcp_close"}, ACCUSED_BY("@tcp_close")},
+	{"timeline",
+	 NULL,
+	 {"finding"},
+	 "SELECT intDiv(time_ns, @step) * @step AS begin_ns, cause, uniqExact(host) AS hosts, count() AS findings "
+	 "FROM @finding WHERE @time GROUP BY begin_ns, cause ORDER BY begin_ns, cause LIMIT 5000"},
+	{"findings",
+	 "Findings",
+	 {"finding"},
+	 "SELECT min(time_ns) AS begin_ns, max(time_ns) AS end_ns, cause, layer, module, count() AS findings, "
+	 "max(certainty) AS highest, argMax(severity, certainty) AS worst, argMax(because, certainty) AS "
+	 "explanation, argMax(advice, certainty) AS counsel FROM @finding WHERE @time GROUP BY cause, layer, module "
+	 "ORDER BY highest DESC, findings DESC, cause, module LIMIT 50",
+	 OF_HOST},
+	{"accused", ACCUSED_HEADING, {"finding", "path_minute"}, ACCUSED_BY("@path_minute"), OF_FLEET},
+	{"accused", ACCUSED_HEADING, {"finding", "tcp_close"}, ACCUSED_BY("@tcp_close"), OF_FLEET},
+	{"accused_services",
+	 "Service ports accused",
+	 {"finding"},
+	 "SELECT toUInt16OrZero(extract(ifNull(module, ''), ':([0-9]+)$')) AS port, uniqExact(host) AS hosts, "
+	 "uniqExact(module) AS servers, arrayStringConcat(arraySort(groupUniqArray(toString(ifNull(cause, '')))), "
+	 "', ') AS reported, count() AS findings, max(certainty) AS certainty FROM @finding WHERE @time AND module "
+	 "LIKE "
+	 "'peer:%' GROUP BY port HAVING port > 0 ORDER BY hosts DESC, findings DESC, port LIMIT 20",
+	 OF_FLEET},
 	{"lossy",
 	 "Addresses to which several hosts retransmit 1 % or more",
 	 {"path_minute"},
@@ -61,7 +87,8 @@ static const struct section sections[] = {
 	 "segments, sum(again) AS retransmitted, sum(again) / sum(segs) AS retransmit_share FROM (SELECT "
 	 "ifNull(raddr, '') AS address, host AS source, sum(tx_segs) AS segs, sum(retrans_segs) AS again, again / segs "
 	 "AS share FROM @path_minute WHERE @time GROUP BY address, source HAVING segs >= 1000) WHERE address != '' "
-	 "GROUP BY address HAVING hosts >= 2 ORDER BY hosts DESC, retransmitted DESC, address LIMIT 30"},
+	 "GROUP BY address HAVING hosts >= 2 ORDER BY hosts DESC, retransmitted DESC, address LIMIT 30",
+	 OF_FLEET},
 	{"alone",
 	 "Hosts that alone accuse several addresses",
 	 {"finding"},
@@ -69,14 +96,16 @@ static const struct section sections[] = {
 	 "accuser, " ADDRESS
 	 " AS address, uniqExact(host) AS accusers, count() AS found FROM @finding WHERE @time AND " ELSEWHERE
 	 " GROUP BY address HAVING accusers = 1) GROUP BY accuser HAVING addresses >= 3 "
-	 "ORDER BY addresses DESC, host LIMIT 30"},
+	 "ORDER BY addresses DESC, host LIMIT 30",
+	 OF_FLEET},
 	{"hosts",
 	 "Hosts with findings",
 	 {"finding"},
 	 "SELECT host, count() AS findings, uniqExact(cause) AS causes, uniqExact(module) AS modules, "
 	 "argMax(cause, certainty) AS worst, argMax(module, certainty) AS worst_module, max(certainty) AS "
 	 "worst_certainty, "
-	 "max(time_ns) AS end_ns FROM @finding WHERE @time GROUP BY host ORDER BY findings DESC, host LIMIT 30"},
+	 "max(time_ns) AS end_ns FROM @finding WHERE @time GROUP BY host ORDER BY findings DESC, host LIMIT 30",
+	 OF_FLEET},
 	{"services",
 	 "Services",
 	 {"service_minute"},
@@ -167,6 +196,13 @@ static const struct kept_answer *answer_of(const struct fleet_report *report, co
 
 /* --- questions --- */
 
+static bool is_wanted(const struct section *section, const struct fleet_span *span, const struct kept_answer *tables)
+{
+	return section->scope != (span->host ? OF_FLEET : OF_HOST) &&
+	       kept_answer_has(tables, "name", section->tables[0]) &&
+	       (!section->tables[1] || kept_answer_has(tables, "name", section->tables[1]));
+}
+
 static int ask_all(struct fleet_link *link, struct fleet_report *report, const struct kept_answer *tables,
 		   struct why *why)
 {
@@ -175,8 +211,7 @@ static int ask_all(struct fleet_link *link, struct fleet_report *report, const s
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(sections); i++) {
 		const struct section *section = &sections[i];
 
-		if (!answer_of(report, section->name)->asked && kept_answer_has(tables, "name", section->tables[0]) &&
-		    (!section->tables[1] || kept_answer_has(tables, "name", section->tables[1])))
+		if (!answer_of(report, section->name)->asked && is_wanted(section, &report->span, tables))
 			r = kept_answer_ask(link, &report->span, section->sql, &report->answers[i], why);
 	}
 	return r;
@@ -245,7 +280,7 @@ static void conclude(struct fleet_report *report)
 							 " hosts that talk to it report %s; the fault is at that "
 							 "address or on the path they share",
 							 kept_answer_text(accused, i, "address"), hosts, talkers,
-							 kept_answer_text(accused, i, "names")));
+							 kept_answer_text(accused, i, "reported")));
 	}
 	for (uint32_t i = 0; i < alone->count; i++)
 		vec_push(&report->conclusions,
@@ -256,14 +291,14 @@ static void conclude(struct fleet_report *report)
 	conclude_lossy(report, accused);
 }
 
-int fleet_report_make(struct fleet_link *link, uint64_t from_ns, uint64_t to_ns, struct fleet_report **ret_report,
+int fleet_report_make(struct fleet_link *link, const struct fleet_span *span, struct fleet_report **ret_report,
 		      struct why *why)
 {
 	_cleanup_(fleet_report_freep) struct fleet_report *report = xzalloc(sizeof(*report));
 	struct kept_answer tables = {};
 	int r;
 
-	report->span = (struct fleet_span){from_ns, to_ns};
+	report->span = *span;
 	report->server = xasprintf("%s/%s", link->url.base, link->url.database);
 	r = kept_answer_tables(link, &tables, why);
 	if (r == 0)
@@ -302,13 +337,23 @@ static void print_line(struct out *out, const char *text)
 static void print_head(const struct fleet_report *report, struct out *out)
 {
 	struct buf *text = &out->pending;
+	struct tm local;
+	char until[32];
 
 	buf_add_text(text, out_style_on(out, OUT_BOLD));
 	text_add_terminal(text, report->server, strlen(report->server));
-	buf_add_format(text, "%s, the last ", out_style_off(out, OUT_BOLD));
+	buf_add_format(text, "%s, ", out_style_off(out, OUT_BOLD));
 	format_add_duration(text, (int64_t)(report->span.to_ns - report->span.from_ns));
-	buf_add_format(text, ": %" PRIu64 " hosts, %" PRIu64 " with findings", report->hosts,
-		       report->hosts_with_findings);
+	if (localtime_r(&(time_t){(time_t)(report->span.to_ns / NSEC_PER_SEC)}, &local) &&
+	    strftime(until, sizeof(until), "%Y-%m-%d %H:%M:%S", &local) > 0)
+		buf_add_format(text, " up to %s", until);
+	if (report->span.host) {
+		buf_add_text(text, ": ");
+		text_add_terminal(text, report->span.host, strlen(report->span.host));
+	} else {
+		buf_add_format(text, ": %" PRIu64 " hosts, %" PRIu64 " with findings", report->hosts,
+			       report->hosts_with_findings);
+	}
 	out_end_line(out);
 }
 
@@ -325,7 +370,7 @@ void fleet_report_print(const struct fleet_report *report, struct out *out)
 		const struct kept_answer *kept = &report->answers[i];
 		struct list list = {.items = kept->rows.items, .count = kept->count};
 
-		if (kept->count == 0)
+		if (kept->count == 0 || !sections[i].heading)
 			continue;
 		any = true;
 		out_end_line(out);
@@ -353,18 +398,32 @@ static void add_section(struct buf *text, const struct section *section, const s
 	buf_add_char(text, ']');
 }
 
+static void add_json_text(struct buf *out, const char *text)
+{
+	if (!text) {
+		buf_add_text(out, "null");
+		return;
+	}
+	buf_add_char(out, '"');
+	text_add_json(out, text, strlen(text));
+	buf_add_char(out, '"');
+}
+
 void fleet_report_print_json(const struct fleet_report *report, struct out *out)
 {
 	struct buf *text = &out->pending;
 
 	buf_add_format(text,
 		       "{\"schema\":\"" FLEET_REPORT_SCHEMA "\",\"from_ns\":%" PRIu64 ",\"to_ns\":%" PRIu64
-		       ",\"hosts_seen\":%" PRIu64 ",\"hosts_with_findings\":%" PRIu64 ",\"conclusions\":[",
-		       report->span.from_ns, report->span.to_ns, report->hosts, report->hosts_with_findings);
+		       ",\"step_ns\":%" PRIu64 ",\"hosts_seen\":%" PRIu64 ",\"hosts_with_findings\":%" PRIu64
+		       ",\"host\":",
+		       report->span.from_ns, report->span.to_ns, fleet_span_step(&report->span), report->hosts,
+		       report->hosts_with_findings);
+	add_json_text(text, report->span.host);
+	buf_add_text(text, ",\"conclusions\":[");
 	for (size_t i = 0; i < report->conclusions.count; i++) {
-		buf_add_text(text, i ? ",\"" : "\"");
-		text_add_json(text, report->conclusions.items[i], strlen(report->conclusions.items[i]));
-		buf_add_char(text, '"');
+		buf_add_text(text, i ? "," : "");
+		add_json_text(text, report->conclusions.items[i]);
 	}
 	buf_add_char(text, ']');
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)

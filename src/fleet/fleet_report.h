@@ -7,14 +7,14 @@
 #pragma once
 
 #include "base/out.h"
-#include "fleet/fleet_query.h"
+#include "fleet/kept_answer.h"
 
 #define FLEET_REPORT_SCHEMA "nest.fleet-report/1"
 
 struct fleet_report;
 
-/* Of the rows in this time. */
-int fleet_report_make(struct fleet_link *link, uint64_t from_ns, uint64_t to_ns, struct fleet_report **ret_report,
+/* Of the rows in this time, of all hosts or of one. The span's host stays the caller's. */
+int fleet_report_make(struct fleet_link *link, const struct fleet_span *span, struct fleet_report **ret_report,
 		      struct why *why) _must_check_;
 void fleet_report_free(struct fleet_report *report);
 static inline void fleet_report_freep(struct fleet_report **report)

@@ -23,7 +23,7 @@ static const struct {
 	unsigned days;
 } others[] = {
 	{{&moment_type, &finding_type}, FINDING_DAYS},
-	{{&verdict_type}, FINDING_DAYS},
+	{{&verdict_type}, EVENT_DAYS},
 	{{&loss_type}, FINDING_DAYS},
 	{{&mark_type}, FINDING_DAYS},
 	{{&conn_minute_type}, EVENT_DAYS},

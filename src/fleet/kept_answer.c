@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 #define SQL_MAX ((size_t)1 << 16)
 
 static int keep_type(void *context, const struct record_type *type)
@@ -97,6 +99,22 @@ bool kept_answer_has(const struct kept_answer *kept, const char *name, const cha
 	return false;
 }
 
+uint64_t fleet_span_step(const struct fleet_span *span)
+{
+	uint64_t seconds = (span->to_ns - span->from_ns) / FLEET_STEPS / NSEC_PER_SEC;
+
+	return max_of(seconds, UINT64_C(1)) * NSEC_PER_SEC;
+}
+
+static void add_span(struct buf *sql, const struct fleet_span *span)
+{
+	buf_add_format(sql, "time_ns BETWEEN %" PRIu64 " AND %" PRIu64, span->from_ns, span->to_ns);
+	if (span->host) {
+		buf_add_text(sql, " AND host = ");
+		clickhouse_add_text(sql, span->host);
+	}
+}
+
 static void add_sql(const struct fleet_link *link, const struct fleet_span *span, const char *text, struct buf *sql)
 {
 	while (*text) {
@@ -109,7 +127,9 @@ static void add_sql(const struct fleet_link *link, const struct fleet_span *span
 		text++;
 		len = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
 		if (strncmp(text, "time", len) == 0)
-			buf_add_format(sql, "time_ns BETWEEN %" PRIu64 " AND %" PRIu64, span->from_ns, span->to_ns);
+			add_span(sql, span);
+		else if (strncmp(text, "step", len) == 0)
+			buf_add_format(sql, "%" PRIu64, fleet_span_step(span));
 		else
 			buf_add_format(sql, "`%.*s`%s", (int)len, text,
 				       clickhouse_has_final(link->version) ? "" : " FINAL");

@@ -5,6 +5,9 @@
 #include "base/vec.h"
 #include "fleet/fleet_query.h"
 
+/* Steps of a picture of the span. */
+#define FLEET_STEPS 60
+
 /* More rows are left out. */
 #define KEPT_ROWS_MAX 100000
 
@@ -16,12 +19,19 @@ struct kept_answer {
 	bool asked;
 };
 
-/* The time that questions are about. */
+/* The time that questions are about, and the host. */
 struct fleet_span {
 	uint64_t from_ns, to_ns;
+	const char *host; /* NULL: all of them */
 };
 
-/* In the question, @name stands for a table, rows that arrived twice counted once; @time for the span. */
+/* How wide a step is: whole seconds. */
+uint64_t fleet_span_step(const struct fleet_span *span);
+
+/*
+ * In the question, @name stands for a table, rows that arrived twice counted once; @time for rows of the span, @step
+ * for the width of a picture's steps in nanoseconds.
+ */
 int kept_answer_ask(struct fleet_link *link, const struct fleet_span *span, const char *question,
 		    struct kept_answer *kept, struct why *why) _must_check_;
 void kept_answer_done(struct kept_answer *kept);

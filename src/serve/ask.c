@@ -7,9 +7,10 @@
 #include "base/exit_code.h"
 #include "serve/serve.h"
 
-#define ASKS_MAX   8
-#define OUTPUT_MAX ((size_t)64 << 20)
-#define WIDTH      100
+#define ASKS_MAX    8
+#define OUTPUT_MAX  ((size_t)64 << 20)
+#define WIDTH       100
+#define MESSAGE_MAX 8192
 
 static void ask_free(struct ask *ask)
 {
@@ -31,14 +32,26 @@ static void on_output(void *context, const char *bytes, size_t len)
 	buf_add(&ask->output, bytes, len);
 }
 
-/* The first line of what it says, without the program's name. */
+/* The first message, without the program's name; lines that continue it are indented (base/log.c). */
 static void refuse(struct ask *ask, unsigned status)
 {
 	const char *said = nest_process_errors(ask->process), *colon = strstr(said, "nest: ");
+	_cleanup_buf_ struct buf text = BUF_INIT(MESSAGE_MAX);
 
 	said = colon ? colon + 6 : said;
 	said = *said ? said : "the command failed";
-	http_refuse(ask->request, status, "%.*s", (int)strcspn(said, "\n"), said);
+	while (*said) {
+		size_t len = strcspn(said, "\n"), indent;
+
+		buf_add(&text, said, len);
+		said += len;
+		indent = *said ? strspn(said + 1, " ") : 0;
+		if (indent == 0)
+			break;
+		buf_add_char(&text, ' ');
+		said += 1 + indent;
+	}
+	http_refuse(ask->request, status, "%s", buf_text(&text));
 }
 
 static void on_end(void *context, int status)

@@ -67,6 +67,7 @@ struct about {
 	const char *netns;
 	bool live;
 	bool saves;
+	const char *fleet;
 	uint64_t start_ns;
 	uint64_t now_ns;
 	struct list recordings;
@@ -80,6 +81,7 @@ static const struct field about_fields[] = {
 	FIELD(struct about, netns, TEXT, "network namespace of the live host, as -N names it; unknown: its own"),
 	FIELD(struct about, live, BOOL, "whether the live host is shown"),
 	FIELD(struct about, saves, BOOL, "whether tools can be saved as recordings (--save-in)"),
+	FIELD(struct about, fleet, TEXT, "ClickHouse database of the fleet that is shown (--fleet); unknown: none"),
 	FIELD(struct about, start_ns, TIME, "start of the server"),
 	FIELD(struct about, now_ns, TIME, "time of the server"),
 	FIELD(struct about, recordings, LIST, "recordings", .element = &about_recording_type),
@@ -145,6 +147,7 @@ static void answer_about(struct http_request *request)
 			      .netns = serve->is_live ? serve->options->live.netns : NULL,
 			      .live = serve->is_live,
 			      .saves = serve->is_live && serve->options->save_in,
+			      .fleet = serve->fleet,
 			      .start_ns = serve->start_ns,
 			      .now_ns = clock_real_ns(),
 			      .not_seen = {"", 0}};

@@ -255,6 +255,19 @@ static int start_sampler(struct serve *serve, struct why *why)
 	return r == 0 ? sampler_start(&serve->sampler, &namespaces, netns, NULL, why) : r;
 }
 
+/* The page says whose rows it shows, and never the password. */
+static int name_fleet(struct serve *serve, struct why *why)
+{
+	struct fleet_url url = {};
+	int r = fleet_url_parse_database(serve->options->fleet.url, &url, why);
+
+	if (r < 0)
+		return r;
+	serve->fleet = xasprintf("%s/%s", url.base, url.database);
+	fleet_url_done(&url);
+	return 0;
+}
+
 /* Before anything is observed: recordings are read and the address is bound. */
 static int prepare(struct run_sink *sink, struct run *run)
 {
@@ -268,6 +281,10 @@ static int prepare(struct run_sink *sink, struct run *run)
 		r = open_recording(serve, options->more.items[i], &run->why);
 	if (r < 0)
 		return r == -EINVAL ? -EIO : r;
+	if (options->fleet.url)
+		r = name_fleet(serve, &run->why);
+	if (r < 0)
+		return r;
 	if (options->guest && options->guest->unheard)
 		return 0;
 	if (serve->is_live)
@@ -331,6 +348,7 @@ static void close_serve(struct run_sink *sink)
 	vec_done(&serve->traces);
 	scene_done(&serve->live);
 	buf_done(&serve->url);
+	free(serve->fleet);
 }
 
 static const struct run_sink_ops serve_ops = {
@@ -342,7 +360,7 @@ int serve_run(const struct serve_options *options)
 		.sink.ops = &serve_ops,
 		.run.options = {.name = "serve", .duration_ns = options->duration_ns},
 		.options = options,
-		.is_live = options->files.count + options->more.count == 0,
+		.is_live = options->files.count + options->more.count == 0 && !options->fleet.url,
 		.start_ns = clock_real_ns(),
 		.url = BUF_INIT(4096),
 		.diagnosis = {.options = &options->live, .report = take_diagnosis, .lists_unseen = true},

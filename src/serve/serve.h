@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "fleet/fleet_query.h"
 #include "http/http_server.h"
 #include "run/run_diagnosis.h"
 #include "serve/ask.h"
@@ -32,6 +33,7 @@ struct serve_options {
 	struct text_list files; /* of -f */
 	struct text_list more;  /* recordings named without -f */
 	uint64_t duration_ns;
+	struct fleet_options fleet;
 	const char *save_in; /* directory for recordings of tools; NULL: none are made */
 	/* Called with the address when it listens. */
 	void (*listening)(const char *url);
@@ -54,6 +56,7 @@ struct serve {
 	struct scene live;              /* where is_live */
 	VEC(struct scene *) recordings; /* where not */
 	VEC(const char *) traces;       /* paths of function traces */
+	char *fleet;                    /* https://HOST:PORT/DATABASE, without a password; NULL: no fleet is shown */
 	bool is_live;
 	uint64_t start_ns;
 	struct loop_source *reader;       /* timer that reads recordings */

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Holds TCP connections over loopback, each with a request and an answer every 10 s: agent-hold.py CONNECTIONS."""
+"""TCP connections over loopback, with a request and an answer per PERIOD each: agent-hold.py CONNECTIONS PERIOD"""
 import os
 import signal
 import socket
 import sys
 import time
 
-PERIOD = 10.0
 STEPS = 100
 EACH = 4000  # of a process, which may not open more than 10,000 files
 
@@ -27,10 +26,10 @@ def hold(number, count, ready):
             server.send(b"answer")
             client.recv(100)
         step += 1
-        time.sleep(max(0.0, begin + step * PERIOD / STEPS - time.monotonic()))
+        time.sleep(max(0.0, begin + step * period / STEPS - time.monotonic()))
 
 
-connections = int(sys.argv[1])
+connections, period = int(sys.argv[1]), float(sys.argv[2])
 reader, writer = os.pipe()
 children = []
 # The processes end with this one.

@@ -136,6 +136,13 @@ is "$(figures "$room/report.json" '[(x["reason"], x["drops"]) for x in r[0]["dro
 is "$(figures "$room/report.json" 'sorted(x["role"] for x in r[0]["services"] if x["port"] == 5001)')" \
 	"['client', 'server']" 'the service from both ends'
 like "$("$nest" report --fleet "$server" --last 1h 2>&1)" 'Retransmissions by kind' 'the same as text'
+"$nest" report --fleet "$server" --host web1 --from 2026-01-01T00:00:00 --json >"$room/host.json" 2>"$room/err"
+is "$?" 0 'of one host, since a date' || diag "$(cat "$room/err")"
+is "$(figures "$room/host.json" '(r[0]["host"], r[0]["accused"], [x["hosts"] for x in r[0]["paths"]])')" \
+	"('web1', None, [1])" 'only its rows'
+is "$(figures "$room/host.json" 'sum(x["findings"] for x in r[0]["findings"])')" \
+	"$(ask "SELECT count() FROM finding FINAL WHERE host = 'web1'")" 'and all of its findings'
+is "$("$nest" report --fleet "$server" --to 2026-01-01T00:00:00 2>&1 | tail -1)" 'No rows in this time.' 'another time'
 
 # Loss that nobody took for a cause: the same report without findings.
 curl -s "http://nest:secret-of-nest@127.0.0.1:$server_port/?database=nest" --data-binary 'TRUNCATE TABLE finding' \

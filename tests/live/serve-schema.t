@@ -127,6 +127,7 @@ ok 'what was saved is a recording' "$nest" sql "$room/saved/schema.nest" 'SELECT
 is "$(python3 -c '
 import json, sys
 both = [set(map(tuple, json.loads(line))) for line in sys.stdin]
-print(sorted(both[0] & both[1]))' <"$room/untried")" "[('GET', '/api/v1/stream')]" \
-	'every path has a case; streams are read'
+print(sorted(both[0] & both[1]))' <"$room/untried")" \
+	"[('GET', '/api/v1/fleet'), ('GET', '/api/v1/stream')]" \
+	'every path has a case; streams are read, and tests/web/fleet.t asks for the fleet'
 finish

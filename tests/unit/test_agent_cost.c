@@ -58,11 +58,11 @@ TEST(dense_sampling_that_costs_more_is_used_up_sooner)
 TEST(costly_samples_are_further_apart)
 {
 	CHECK_EQ_UINT(shed_rest_pace(0), NSEC_PER_SEC);
-	CHECK_EQ_UINT(shed_rest_pace(20 * NSEC_PER_MSEC), NSEC_PER_SEC);
-	CHECK_EQ_UINT(shed_rest_pace(50 * NSEC_PER_MSEC), 2500 * NSEC_PER_MSEC);
+	CHECK_EQ_UINT(shed_rest_pace(15 * NSEC_PER_MSEC), NSEC_PER_SEC);
+	CHECK_EQ_UINT(shed_rest_pace(60 * NSEC_PER_MSEC), 4 * NSEC_PER_SEC);
 	CHECK_EQ_UINT(shed_rest_pace(NSEC_PER_SEC), 5 * NSEC_PER_SEC);
 	CHECK(shed_dense_price(NSEC_PER_MSEC) == 1);
-	CHECK(shed_dense_price(80 * NSEC_PER_MSEC) == 4);
+	CHECK(shed_dense_price(80 * NSEC_PER_MSEC) == 8);
 }
 
 TEST(a_run_without_a_pace_for_rest_never_rests)

@@ -141,6 +141,11 @@ TEST(an_old_server_gets_no_new_words)
 	CHECK_HAS_TEXT(buf_text(&late), "`certainty` Nullable(Float64)");
 	CHECK_HAS_TEXT(buf_text(&late), "INTERVAL 90 DAY");
 	CHECK_HAS_TEXT(buf_text(&late), "ORDER BY (host, time_ns, boot, stream, row)");
+	/* One per second of each host: not kept as long as findings. */
+	REQUIRE(fleet_table_find("verdict", &table) == 0);
+	buf_clear(&late);
+	clickhouse_add_create(&late, "nest", &table, current);
+	CHECK_HAS_TEXT(buf_text(&late), "INTERVAL 7 DAY");
 }
 
 TEST(missing_columns_are_added)

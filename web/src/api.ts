@@ -8,7 +8,7 @@ export interface Recording {
 export interface TraceInfo { id: number; name: string }
 export interface Unseen { what: string; why: string; lost?: string | null }
 export interface About {
-  version: string; host: string | null; netns?: string | null; live: boolean; saves: boolean;
+  version: string; host: string | null; netns?: string | null; live: boolean; saves: boolean; fleet?: string | null;
   start_ns: number; now_ns: number;
   recordings: Recording[]; traces: TraceInfo[]; not_seen?: Unseen[];
 }

@@ -6,6 +6,7 @@ import { ApiError, get, openSession, type About, type Recording } from './api';
 import { recordingOf, useSpan, WorldContext, type World } from './context';
 import { dateTime, duration, timeOfDay, whole } from './format';
 import { useKeys, useLoad } from './hooks';
+import { Fleet } from './fleet';
 import { Flow } from './flow';
 import { Now } from './now';
 import { Drawer, ExplainDrawer, Failed, Loading } from './parts';
@@ -17,11 +18,13 @@ import { applyTheme, nextTheme, themeChoice } from './theme';
 import { Time } from './time';
 import { Tools } from './tools';
 
-// A view is a line here and a file. needs: what it shows; a server has the live host, recordings or function traces.
+// A view is a line here and a file. needs: what it shows; a server has the live host, recordings, function traces or
+// the rows of a fleet.
 interface View {
-  name: string; title: string; view: ComponentType; needs: 'samples' | 'events' | 'traces' | 'recordings';
+  name: string; title: string; view: ComponentType; needs: 'fleet' | 'samples' | 'events' | 'traces' | 'recordings';
 }
 const VIEWS: View[] = [
+  { name: 'fleet', title: 'Fleet', view: Fleet, needs: 'fleet' },
   { name: 'now', title: 'Now', view: Now, needs: 'samples' },
   { name: 'time', title: 'Time', view: Time, needs: 'samples' },
   { name: 'tables', title: 'Tables', view: Tables, needs: 'samples' },
@@ -34,6 +37,8 @@ const VIEWS: View[] = [
 // A recording of a tool has no samples, a function trace neither samples nor events.
 function isThere(view: View, about: About, recording: Recording | null): boolean {
   switch (view.needs) {
+  case 'fleet':
+    return !!about.fleet;
   case 'samples':
     return recording ? recording.samples : about.live;
   case 'events':
@@ -41,19 +46,21 @@ function isThere(view: View, about: About, recording: Recording | null): boolean
   case 'recordings':
     return about.recordings.length > 0;
   case 'traces':
-    return true;
+    return !about.fleet || about.traces.length > 0;
   }
 }
 
 // What to show first.
 function firstView(about: About, recording: Recording | null): string {
+  if (about.fleet)
+    return 'fleet';
   if (recording ? recording.samples : about.live)
     return 'now';
   return recording?.tables.includes('journey') ? 'path' : recording ? 'tools' : 'flow';
 }
 
 const KEYS: [string, string][] = [
-  ['1 to 7', 'the views, from left to right'], ['/', 'filter'], ['?', 'this list'],
+  ['1 to 8', 'the views, from left to right'], ['/', 'filter'], ['?', 'this list'],
   ['Esc', 'close, leave a field'],
   ['↑ ↓ PgUp PgDn Home End', 'move in a table'], ['Enter', 'open a row, accept a completion'],
   ['Tab', 'complete in the filter'], ['p', 'pause a table'], ['c', 'choose columns'],
@@ -89,7 +96,7 @@ function Header({ world, views, current, help }:
   return (
     <header class="top">
       <a class="brand" href="#/">nest</a>
-      <span class="host" title={`nest ${about.version}`}>{recording ? recording.host : about.host}</span>
+      <span class="host" title={`nest ${about.version}`}>{recording ? recording.host : about.host ?? about.fleet}</span>
       {sources.length > 1
         ? <select aria-label="Live host or recording" value={recording ? String(recording.id) : 'live'}
           onChange={(event) => choose(event.currentTarget.value)}>
@@ -129,7 +136,8 @@ function Page({ about }: { about: About }) {
   const view = views.find((one) => one.name === route.view)
     ?? views.find((one) => one.name === firstView(about, recording)) ?? views[0]!;
   useEffect(() => {
-    document.title = `${view.title}: ${recording?.name ?? about.host ?? about.traces[0]?.name ?? ''}, nest`;
+    const shown = recording?.name ?? about.host ?? about.fleet ?? about.traces[0]?.name ?? '';
+    document.title = `${view.title}: ${shown}, nest`;
     window.scrollTo(0, 0);
     setWord(null);
   }, [view.name]);

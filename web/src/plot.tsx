@@ -3,7 +3,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Series } from './api';
-import { duration, timeOfDay, withUnit } from './format';
+import { dateTime, duration, timeOfDay, withUnit } from './format';
 import { useWidth } from './hooks';
 import { useTheme } from './theme';
 
@@ -11,6 +11,11 @@ export interface PlotData { from_ns: number; step_ns: number; series: Series[] }
 
 // Steps of an axis of things that cannot be halved.
 const WHOLE = Array.from({ length: 16 }, (_, i) => [1, 2, 5].map((digit) => digit * 10 ** i)).flat();
+
+// Steps of an axis of times, in seconds: round minutes, hours and days.
+const TIMES = [...[0.001, 0.01, 0.1].flatMap((size) => [1, 2, 5].map((digit) => digit * size)), 1, 2, 5, 10, 15, 30, 60,
+  120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, ...[1, 2, 7, 14, 28].map((days) => days * 86400)];
+const LONG_S = 2 * 86400;
 
 const COLOURS = ['--plot-1', '--plot-2', '--plot-3', '--plot-4', '--plot-5', '--plot-6', '--plot-7', '--plot-8'];
 
@@ -55,7 +60,13 @@ function optionsOf(props: Props, width: number, live: { current: Props }): uPlot
   const ink = colour('--quiet'), grid = colour('--line');
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1, size: 4 },
     font: '11px system-ui, sans-serif' };
-  const format = (seconds: number) => (props.relative ? `+${duration(seconds * 1e9)}` : timeOfDay(seconds * 1e9));
+  const format = (seconds: number) => {
+    const { range } = live.current;
+    if (props.relative)
+      return `+${duration(seconds * 1e9)}`;
+    return range && range.to - range.from > LONG_S * 1e9 ? dateTime(seconds * 1e9).slice(5, -3)
+      : timeOfDay(seconds * 1e9);
+  };
   return {
     width, height: props.height, padding: [8, 30, 0, 0],
     cursor: { sync: props.sync ? { key: props.sync } : undefined, drag: { x: true, y: false, setScale: false },
@@ -68,7 +79,7 @@ function optionsOf(props: Props, width: number, live: { current: Props }): uPlot
       y: { range: (_plot, _low, high) => [0, Math.max(live.current.top ?? 0, high > 0 ? high * 1.08 : 1)] },
     },
     axes: [
-      { ...axis, size: 28, space: 90, values: (_plot, ticks) => ticks.map(format) },
+      { ...axis, size: 28, space: 90, incrs: TIMES, values: (_plot, ticks) => ticks.map(format) },
       { ...axis, size: 74, space: 26, incrs: unit === 'B' || unit === '' ? WHOLE : undefined,
         values: (_plot, ticks) => ticks.map((tick) => withUnit(tick, unit)) },
     ],

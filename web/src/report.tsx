@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The report of a recording, as nest report --html writes it: findings, timeline, talkers, drops, latency.
+import type { ComponentChildren } from 'preact';
 import type { Field, FindingSpan, Row, Series } from './api';
 import { dateTime, duration, fieldValue, heading, isNumber, whole } from './format';
 import { Histogram, type Bucket } from './heat';
@@ -27,6 +28,7 @@ export interface ReportDocument { report: ReportRecord; changes: Row[] | null }
 const KINDS: Record<string, Partial<Field>> = {
   retrans_share: { kind: 'ratio', unit: '%' }, rate: { kind: 'count', unit: '/s' }, ratio: { kind: 'ratio' },
   certainty: { kind: 'ratio' }, begin_ns: { kind: 'time' }, end_ns: { kind: 'time' }, port: { kind: 'id' },
+  highest: { kind: 'ratio' }, worst_certainty: { kind: 'ratio' }, retransmit_share: { kind: 'ratio', unit: '%' },
 };
 
 function fieldsOf(rows: Row[]): Field[] {
@@ -45,19 +47,25 @@ function headingOf(field: Field, fields: Field[]): string {
     ? field.name.replace(/_/g, ' ') : short;
 }
 
-function Table({ title, rows }: { title: string; rows: Row[] | null }) {
+// hide: fields that are not shown. cell: what a cell holds in place of its value; undefined: its value.
+export function Table({ title, note, rows, hide = [], cell }: {
+  title: string; note?: string; rows: Row[] | null; hide?: string[];
+  cell?: (row: Row, field: Field) => ComponentChildren | undefined;
+}) {
   if (!rows?.length)
     return null;
-  const fields = fieldsOf(rows);
+  const fields = fieldsOf(rows).filter((field) => !hide.includes(field.name));
   return (
     <section class="card">
       <h2>{title}</h2>
+      {note && <p class="quiet">{note}</p>}
       <div class="table-scroll" tabIndex={0} role="region" aria-label={title}>
         <table class="plain">
           <thead><tr>{fields.map((field) => <th key={field.name} scope="col"
             class={isNumber(field) ? '' : 'left'}>{headingOf(field, fields)}</th>)}</tr></thead>
           <tbody>{rows.map((row, i) => <tr key={i}>{fields.map((field) => <td key={field.name}
-            class={isNumber(field) ? '' : 'left'}>{fieldValue(row[field.name], field)}</td>)}</tr>)}</tbody>
+            class={isNumber(field) ? '' : 'left'}>
+            {cell?.(row, field) ?? fieldValue(row[field.name], field)}</td>)}</tr>)}</tbody>
         </table>
       </div>
     </section>
