@@ -9,7 +9,6 @@ from flow_clients import LARGE_BYTES, Session
 from flow_lab import between, fault, server
 from serve_apart import ROUNDS, users
 
-LEVELS, ACCESS_LINES = (24, 30, 38, 48), 40
 DIGEST_BYTES = (60, 100, 160, 250)  # in millions
 READS = ('core_netio_read_cb core_netio_poll_cb pr_netio_poll pr_netio_read pr_netio_telnet_gets2 pr_netio_telnet_gets '
          'pr_cmd_read')
@@ -66,12 +65,8 @@ def write(path, text):
         f.write(text)
 
 
-def deep_path(levels):
-    return '/'.join(['deep', *'d' * levels])
-
-
 def documents(place):
-    """Files, and directories with a .ftpaccess each: ProFTPD reads those of the whole path, in each session."""
+    """Files, and those who may log in."""
     top = f'{place.room}/ftp'
     os.makedirs(f'{top}/list')
     write(f'{top}/page', 'x' * 700)
@@ -79,13 +74,6 @@ def documents(place):
         write(f'{top}/list/file{i}', 'x')
     # Each line costs the server time: where none has to wait for it, less is large.
     write(f'{place.room}/farewell', f'{"m" * 1000}\n' * (LARGE_BYTES // 1000 if place.what == 'stall' else 300))
-    access = ''.join(f'<Limit SITE_{i}>\n  DenyUser guest{i}\n</Limit>\n' for i in range(ACCESS_LINES))
-    if place.what == 'permit':
-        for levels in range(1, max(LEVELS) + 1):
-            directory = f'{top}/{deep_path(levels)}'
-            os.makedirs(directory)
-            write(f'{directory}/.ftpaccess', access)
-            write(f'{directory}/page', 'x')
     for i, millions in enumerate(DIGEST_BYTES):
         with open(f'{top}/archive{i}', 'wb') as f:
             f.truncate(millions * 1000000)
@@ -119,7 +107,7 @@ ScoreboardFile {place.room}/scoreboard
 PidFile {place.room}/pid
 MaxInstances none
 TimeoutIdle 60
-AllowOverride on
+AllowOverride off
 DisplayQuit {place.room}/farewell
 DenyFilter (.+)\\1\\1!
 ''')
@@ -136,7 +124,7 @@ def stall(place, r):
     return Session([place.speaks.large()], bad=True, stall=between(r, 2, 4))
 
 
-@fault('proftpd', 'slow', 'compute_digest get_digest digest_xcmd', usual=lambda place, r: Session(
+@fault('proftpd', 'slow', 'compute_digest get_digest digest_xcmd pr_fsio_read sys_read', usual=lambda place, r: Session(
     [place.speaks.ask('XSHA256 page')]))
 def slow(place, r):
     """The digest of a large file."""
@@ -147,13 +135,6 @@ def slow(place, r):
     [place.speaks.get()], user='u0'))
 def auth(place, r):
     return Session([place.speaks.get()], bad=True, user=f'u{r.randrange(1, len(ROUNDS))}')
-
-
-@fault('proftpd', 'permit', 'build_dyn_config', usual=lambda place, r: Session(
-    [place.speaks.ask(f'MLST {deep_path(1)}/page')]))
-def permit(place, r):
-    """Rules of access in every directory of a long path."""
-    return Session([place.speaks.ask(f'MLST {deep_path(r.choice(LEVELS))}/page')], bad=True)
 
 
 def named(place, letters):
