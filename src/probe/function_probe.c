@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <limits.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -60,12 +61,42 @@ struct function_probe {
 
 /* --- selecting functions --- */
 
-static bool wanted(const struct probe_options *options, const char *name)
+/* A file of the process: its program, or a library. */
+struct module_file {
+	const char *path, *base;
+	bool is_program;
+};
+
+/* A probe is in the file: those of the C library and the loader would be in every process of the host. */
+static bool is_everywhere(const char *base)
+{
+	static const char *const patterns[] = {"libc.so*", "libc-*", "libc.musl*", "ld-*", "ld.so*", "libpthread*"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
+		if (text_glob_match(patterns[i], base))
+			return true;
+	return false;
+}
+
+/* NAME is a function of the program, LIBRARY:NAME one of a library. */
+static bool is_called_so(const char *pattern, const struct module_file *file, const char *name)
+{
+	/* C++ names have two. */
+	const char *colon = strchr(pattern, ':');
+	_cleanup_free_ char *library = NULL;
+
+	if (!colon || colon[1] == ':')
+		return file->is_program && text_glob_match(pattern, name);
+	library = xstrndup(pattern, (size_t)(colon - pattern));
+	return !file->is_program && text_glob_match(library, file->base) && text_glob_match(colon + 1, name);
+}
+
+static bool wanted(const struct probe_options *options, const struct module_file *file, const char *name)
 {
 	bool wants = false;
 
 	for (size_t i = 0; i < options->only->count; i++)
-		wants |= text_glob_match(options->only->items[i], name);
+		wants |= is_called_so(options->only->items[i], file, name);
 	for (size_t i = 0; wants && i < options->without->count; i++)
 		wants = !text_glob_match(options->without->items[i], name);
 	return wants;
@@ -108,9 +139,9 @@ static int by_offset(const void *a, const void *b)
 	return r ? r : one->offset < other->offset ? -1 : one->offset > other->offset;
 }
 
-static void read_module(struct function_probe *s, const char *path)
+static void read_module(struct function_probe *s, const struct module_file *file)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = open(file->path, O_RDONLY | O_CLOEXEC);
 	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
 	struct elf_names names = {};
 
@@ -121,11 +152,11 @@ static void read_module(struct function_probe *s, const char *path)
 
 		if (s->targets.count > FUNCTIONS_MAX)
 			break;
-		if (wanted(&s->options, item->name) && file_offset(elf, item->address, &offset))
+		if (wanted(&s->options, file, item->name) && file_offset(elf, item->address, &offset))
 			vec_push(&s->targets, (struct target){
 						      .name = xstrdup(item->name),
 						      .file = item->file ? xstrdup(item->file) : NULL,
-						      .path = xstrdup(path),
+						      .path = xstrdup(file->path),
 						      .build_id = xstrdup(names.build_id),
 						      .value = item->address,
 						      .offset = offset,
@@ -159,16 +190,32 @@ static void drop_doubles(struct function_probe *s)
 	s->targets.count = kept;
 }
 
+/* A mapping of the program, or of a library that not every process has. */
+static void read_mapping(struct function_probe *s, const char *path, const char *program)
+{
+	const char *slash = strrchr(path, '/');
+	struct module_file file = {path, slash ? slash + 1 : path, strcmp(path, program) == 0};
+
+	if (!is_everywhere(file.base))
+		read_module(s, &file);
+}
+
 /* The program and its executable mappings. */
 static int find_targets(struct function_probe *s)
 {
+	_cleanup_free_ char *program_path = xasprintf("/proc/%u/exe", s->options.pid);
+	char program[PATH_MAX] = "";
 	_cleanup_free_ char *maps_path = xasprintf("/proc/%u/maps", s->options.pid);
 	_cleanup_buf_ struct buf maps = BUF_INIT((size_t)64 << 20);
 	_cleanup_free_ char *last = xstrdup("");
 	int r = buf_read_file(&maps, maps_path);
+	ssize_t length = readlink(program_path, program, sizeof(program) - 1);
 
 	if (r < 0)
 		return r;
+	if (length < 0)
+		return -errno;
+	program[length] = '\0';
 	(void)elf_version(EV_CURRENT);
 	for (const char *line = buf_text(&maps); *line;) {
 		size_t n = strcspn(line, "\n");
@@ -178,7 +225,7 @@ static int find_targets(struct function_probe *s)
 			char *path = xstrndup(slash, n - (size_t)(slash - line));
 
 			if (strcmp(path, last) != 0)
-				read_module(s, path);
+				read_mapping(s, path, program);
 			free(last);
 			last = path;
 		}
@@ -559,7 +606,8 @@ int function_probe_new(const struct probe_options *options, struct function_prob
 		return why_set(why, r == -ENOENT ? -ESRCH : r, "process %u: %s", options->pid,
 			       r == -ENOENT ? "no such process" : strerror(-r));
 	if (!s->targets.count)
-		return why_set(why, -EINVAL, "no function of process %u matches", options->pid);
+		return why_set(why, -EINVAL, "no function of process %u matches; for those of a library: LIBRARY:NAME",
+			       options->pid);
 	if (s->targets.count > FUNCTIONS_MAX)
 		return why_set(why, -EINVAL, "more than %d functions match: narrow the pattern", FUNCTIONS_MAX);
 	return 0;

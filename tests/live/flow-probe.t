@@ -120,5 +120,19 @@ is "$(sed -n 's/.*"divergence":{"function":"\([^"]*\)","kind":"\([^"]*\)".*/\1 \
 	'look_up slower' 'compared like any other trace'
 like "$("$nest" flow compare "$room/z.trace" 2>&1)" 'probed functions only, scheduling delays not recorded' \
 	'and the answer without labels states what is missing'
+
+# The C library is in every process of the host.
+"$nest" flow record -p "$server" --func 'libc*:*' -d 1 -o "$room/l.trace" 2>"$room/err"
+is $? 2 'the C library is not probed'
+like "$(cat "$room/err")" 'no function of process .* matches' 'and the message says that nothing matches'
+"$nest" flow record -p "$server" --func '*' -o "$room/a.trace" 2>"$room/err" &
+recorder=$!
+echo "$recorder" >>"$room/pids"
+ok 'all functions' wait_for 60 grep -q '^nest: ready' "$room/err"
+clients 5 >/dev/null
+kill -TERM "$recorder"
+wait "$recorder"
+modules=$("$nest" flow info "$room/a.trace" --functions --csv --show module 2>/dev/null | sed 1d | sort -u | wc -l)
+is "$modules" 1 'are those of the program'
 end_bg "$server" TERM
 finish

@@ -244,7 +244,7 @@ static void adopt(struct walk *walk, uint32_t index, uint64_t ticks)
 		uint32_t client = demux_tie_find(walk->demux, index, ticks);
 
 		client = client != DEMUX_NONE ? client : s->owner;
-		/* Who was answered has no use for it any more. */
+		/* Who was answered no longer uses it. */
 		s->owner = is_answered(walk, client) ? index : client;
 	}
 }
