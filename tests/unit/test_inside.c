@@ -9,6 +9,7 @@
 #include "diagnose/measure/dropped.h"
 #include "diagnose/measure/exchange.h"
 #include "diagnose/measure/inside.h"
+#include "diagnose/measure/nameserver.h"
 #include "diagnose/measure/unseen.h"
 
 static const struct module_place web = {.netns = 4026532500, .name = "web", .option = "web"};
@@ -253,4 +254,40 @@ TEST(the_same_peer_is_accused_once)
 	/* Each namespace has a loopback of its own. */
 	CHECK_EQ_INT(count_merged("peer:127.0.0.1:80"), 2);
 	CHECK_EQ_INT(count_merged("peer:[::1]:80"), 2);
+}
+
+static struct module *add_resolver(struct graph *graph, const char *id, struct addr raddr)
+{
+	struct module *resolver = graph_module(graph, MODULE_RESOLVER, id, id);
+	struct resolver_measures *m = graph_alloc(graph, sizeof(*m));
+
+	m->raddr = raddr;
+	resolver->measures.resolver = m;
+	return resolver;
+}
+
+/* The host drops queries; the program that waits for their answers, and knows their server, is in a container. */
+TEST(dropped_queries_belong_to_the_resolver_of_a_container)
+{
+	static const struct dropped_measures dropped = {.drop_firewall = 2};
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	struct graph *inside = graph_new();
+	struct module *filter = graph_module(g, MODULE_FILTER, "filter:netfilter", "the firewall of this host"),
+		      *query = add_flow(g, "query", address(4, 2), 50000, address(3, 2), 53),
+		      *other = add_flow(g, "other", address(4, 2), 50000, address(3, 9), 5353),
+		      *own = add_resolver(g, "own", address(3, 2)), *resolver, *elsewhere, *unused;
+
+	((struct flow_measures *)query->measures.flow)->flow_proto = IPPROTO_UDP;
+	((struct flow_measures *)other->measures.flow)->flow_proto = IPPROTO_UDP;
+	query->measures.dropped = other->measures.dropped = &dropped;
+	query->related[MODULE_FILTER] = other->related[MODULE_FILTER] = filter;
+	resolver = add_resolver(inside, "near", address(3, 2));
+	elsewhere = add_resolver(inside, "far", address(3, 3));
+	unused = add_resolver(inside, "other", address(3, 9));
+	inside_add(g, inside, &web);
+	inside_link(g);
+	CHECK(resolver->measures.dropped == &dropped && resolver->related[MODULE_FILTER] == filter);
+	CHECK(resolver->depends_on.count == 1 && resolver->depends_on.items[0] == filter);
+	/* Another server, another port, and the host's own: whose queries they are is known by their socket. */
+	CHECK(!elsewhere->measures.dropped && !unused->measures.dropped && !own->measures.dropped);
 }
