@@ -125,7 +125,7 @@ static const struct field conn_fields[] = {
 	FIELD(M, rtt_excess_ns, DURATION, "RTT above its minimum"),
 	FIELD(M, rtt_base_ns, DURATION, "lowest RTT of an earlier window"),
 	FIELD(M, rtt_ratio, RATIO, "RTT as a multiple of its minimum"),
-	FIELD(M, acks_may_wait, BOOL, "small segments, and so little excess RTT that the ACKs may be delayed ACKs"),
+	FIELD(M, acks_may_wait, BOOL, "small segments with less than 250 ms of excess RTT: the ACKs may be delayed ACKs"),
 	FIELD(M, rtt_floor_ratio, RATIO, "smallest SRTT of the window's samples, as a multiple of the minimum RTT"),
 	FIELD(M, cwnd, COUNT, "congestion window in segments"),
 	FIELD(M, cwnd_best, COUNT, "largest congestion window of earlier windows"),
@@ -529,13 +529,12 @@ static void measure_samples(const struct conn_track *c, struct conn_measures *m)
 
 /*
  * A peer acknowledges every second full segment at once. The acknowledgement of less, or of one segment for each that
- * it sends itself, waits for something to ride on: the reply, the next request, in the end a timer: 40 ms, or 100 with
- * some other systems. That is measured as RTT, and shows what the remote program does. More is the path's, and so is
- * what exceeds the shorter timer if it grew by that much during the run, or is the same in all samples: programs vary.
+ * it sends itself, waits for something to ride on: the reply, the next request, in the end a timer (40 ms, up to 250
+ * with other systems). That is measured as RTT, and shows what the remote program does. A change beyond one tick of the
+ * shorter timer is the path's.
  */
-#define ACK_TIMER_NS      110000000
+#define ACK_TIMER_NS      250000000
 #define ACK_TIMER_STEP_NS 60000000
-#define ACK_STEADY        0.97
 
 static bool acks_may_wait(const struct conn_measures *m)
 {
@@ -544,9 +543,7 @@ static bool acks_may_wait(const struct conn_measures *m)
 	bool full = m->segment_bytes != UINT64_MAX && m->segment_bytes * 2 > m->mss && !alone;
 	bool grew = m->rtt_base_ns != UINT64_MAX && m->rtt_ns > m->rtt_base_ns + ACK_TIMER_STEP_NS;
 
-	bool steady = m->rtt_excess_ns > ACK_TIMER_STEP_NS && m->rtt_floor_ratio >= m->rtt_ratio * ACK_STEADY;
-
-	return m->rtt_excess_ns < ACK_TIMER_NS && !full && !grew && !steady;
+	return m->rtt_excess_ns < ACK_TIMER_NS && !full && !grew;
 }
 
 static void measure_path(const struct conn_track *c, struct conn_measures *m)
