@@ -398,17 +398,6 @@ static void add_section(struct buf *text, const struct section *section, const s
 	buf_add_char(text, ']');
 }
 
-static void add_json_text(struct buf *out, const char *text)
-{
-	if (!text) {
-		buf_add_text(out, "null");
-		return;
-	}
-	buf_add_char(out, '"');
-	text_add_json(out, text, strlen(text));
-	buf_add_char(out, '"');
-}
-
 void fleet_report_print_json(const struct fleet_report *report, struct out *out)
 {
 	struct buf *text = &out->pending;
@@ -419,11 +408,11 @@ void fleet_report_print_json(const struct fleet_report *report, struct out *out)
 		       ",\"host\":",
 		       report->span.from_ns, report->span.to_ns, fleet_span_step(&report->span), report->hosts,
 		       report->hosts_with_findings);
-	add_json_text(text, report->span.host);
+	json_add_text(text, report->span.host);
 	buf_add_text(text, ",\"conclusions\":[");
 	for (size_t i = 0; i < report->conclusions.count; i++) {
 		buf_add_text(text, i ? "," : "");
-		add_json_text(text, report->conclusions.items[i]);
+		json_add_text(text, report->conclusions.items[i]);
 	}
 	buf_add_char(text, ']');
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)

@@ -29,13 +29,7 @@ void serve_add_text(struct buf *out, const char *name, const char *text)
 	char last = out->len ? out->data[out->len - 1] : '{';
 
 	buf_add_format(out, "%s\"%s\":", last == '{' ? "" : ",", name);
-	if (!text) {
-		buf_add_text(out, "null");
-		return;
-	}
-	buf_add_char(out, '"');
-	text_add_json(out, text, strlen(text));
-	buf_add_char(out, '"');
+	json_add_text(out, text);
 }
 
 struct scene *serve_scene(struct http_request *request)

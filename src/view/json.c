@@ -92,6 +92,17 @@ static void add_stack(struct buf *out, const struct stack *stack)
 	buf_add_char(out, ']');
 }
 
+void json_add_text(struct buf *out, const char *text)
+{
+	if (!text) {
+		buf_add_text(out, "null");
+		return;
+	}
+	buf_add_char(out, '"');
+	text_add_json(out, text, strlen(text));
+	buf_add_char(out, '"');
+}
+
 void json_add_value(struct buf *out, const struct field *field, const struct value *value)
 {
 	char text[ADDR_TEXT_MAX];

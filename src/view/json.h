@@ -5,6 +5,8 @@
 #include "base/buf.h"
 #include "record/value.h"
 
+/* A string; NULL is null. */
+void json_add_text(struct buf *out, const char *text);
 /* One value; unknown is null. */
 void json_add_value(struct buf *out, const struct field *field, const struct value *value);
 /* A record of one type as an object. */
