@@ -42,10 +42,7 @@ def fork():
 
 def answer(client):
     """The child: until the client leaves."""
-    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
-        while True:
-            _, resp = threads.read_request(client)
-            client.sendall(bytes(resp))
+        threads.respond(client)
     except (OSError, EOFError):
         os._exit(0)

@@ -32,10 +32,7 @@ def work(listener):
     while True:
         client, _ = listener.accept()
         with client:
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             try:
-                while True:
-                    _, resp = threads.read_request(client)
-                    client.sendall(bytes(resp))
+                threads.respond(client)
             except (OSError, EOFError):
                 continue

@@ -36,6 +36,14 @@ def read_request(client):
     return size, resp
 
 
+def respond(client):
+    """Responses to a client, until it leaves: OSError or EOFError."""
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    while True:
+        _, resp = read_request(client)
+        client.sendall(bytes(resp))
+
+
 def serve_each(port, handle, backlog=128):
     """A thread for every connection, for ever."""
     serve_clients(socket.create_server(("", int(port)), backlog=backlog), handle)

@@ -6,10 +6,9 @@ that does not (`interim=0`) waits for the body in silence.
 """
 
 import socket
-import time
 
 from real import metered, path_of, server, threads
-from real.web import fetch
+from real.web import fetch_often
 
 END_OF_HEAD = b"\r\n\r\n"
 
@@ -54,9 +53,4 @@ def curl_upload(meter, room, *, url, size="20000", interval_ms="200",
                "--max-time", timeout, "--upload-file", body, "--header",
                "Expect: 100-continue", "--write-out",
                "%{stderr}%{http_code} %{time_total}", url]
-    meter.ready()
-    due = time.monotonic()
-    while True:
-        fetch(meter, command)
-        due = max(due + float(interval_ms) / 1000, time.monotonic() - 1)
-        time.sleep(max(0.0, due - time.monotonic()))
+    fetch_often(meter, command, interval_ms)

@@ -50,6 +50,11 @@ def curl(meter, room, *, url, interval_ms="0", timeout="10", resolver=None,
                "--max-time", timeout, "--write-out",
                "%{stderr}%{http_code} %{time_total}",
                *(["--insecure"] if int(insecure) else []), url]
+    fetch_often(meter, command, interval_ms)
+
+
+def fetch_often(meter, command, interval_ms):
+    """At this interval, for ever; after a long one, the next at once."""
     meter.ready()
     due = time.monotonic()
     while True:

@@ -38,6 +38,7 @@ struct drops {
 	uint16_t error;     /* of the route lookup, in every fourth sample */
 	unsigned invalid;   /* packets that conntrack marks so, of hundred dropped ones */
 	const char *silent; /* a neighbour on eth0 that does not answer */
+	bool client;        /* the destination is an open UDP socket, connected to the source */
 };
 
 static void put(struct snapshot *snapshot, const struct record_type *type, const void *record)
@@ -122,6 +123,20 @@ static void put_destination(struct snapshot *snapshot, const struct drops *drops
 	put(snapshot, &destination_type, &destination);
 }
 
+static void put_client(struct snapshot *snapshot, const struct drops *drops)
+{
+	struct socket_record *client = snapshot_table_add(snapshot_table(snapshot, &socket_type));
+
+	client->proto = UDP;
+	client->state = SOCKET_ESTABLISHED;
+	client->laddr = address(drops->to);
+	client->lport = drops->dport;
+	client->raddr = address(drops->from);
+	client->rport = drops->sport;
+	client->cookie = 3;
+	client->recvq_bytes = client->sendq_bytes = 0;
+}
+
 static void put_sample(struct snapshot *snapshot, unsigned sample, const void *context)
 {
 	const struct drops *drops = context;
@@ -134,6 +149,8 @@ static void put_sample(struct snapshot *snapshot, unsigned sample, const void *c
 		put_drop(snapshot, drops, port, (events + ports - 1 - port) / ports, sample);
 	if (drops->invalid)
 		put(snapshot, &conntrack_type, &(struct conntrack_record){.invalid = events * drops->invalid / 100});
+	if (drops->client)
+		put_client(snapshot, drops);
 	if (drops->silent)
 		put(snapshot, &neighbour_type,
 		    &(struct neighbour_record){
@@ -216,6 +233,16 @@ TEST(a_blackhole_is_no_missing_route)
 	CHECK_EQ_TEXT(LOOK(OUT, .flags = ACK, .error = EACCES), "route-blackhole route:10.1.1.5");
 	CHECK_EQ_TEXT(LOOK(OUT, .flags = ACK, .error = ENETUNREACH), "no-route route:10.1.1.5");
 	CHECK_EQ_TEXT(LOOK(OUT, .flags = ACK), "no-route route:10.1.1.5");
+}
+
+/* To a socket that is open, or to none. */
+#define ANSWERS                                                                                                        \
+	.reason = "NETFILTER_DROP", .from = "10.3.3.3", .to = "10.1.1.1", .sport = 1813, .dport = 40000, .proto = UDP
+
+TEST(answers_that_a_client_waits_for)
+{
+	CHECK_EQ_TEXT(LOOK(ANSWERS, .client = true), "firewall-drop filter:netfilter");
+	CHECK_EQ_TEXT(LOOK(ANSWERS), "");
 }
 
 #define PURGED .reason = "QUEUE_PURGE", .from = "10.1.1.5", .sport = 4000, .dport = 443, .flags = SYN

@@ -137,7 +137,7 @@ TEST(a_client_with_its_answer_has_no_use_for_a_pooled_connection)
 
 	for (unsigned i = 1; i <= CLIENTS; i++) {
 		forwarded(&t, i, 5000, i == 1, is_odd(i) ? 60 : 1);
-		/* The program asks for itself, and nobody is told. */
+		/* The program makes a request of its own, and no client gets the answer. */
 		wait(&t, 50000000, "");
 		ask_upstream(&t, 5000, false);
 		wait(&t, 50000000, "ready=6:1");

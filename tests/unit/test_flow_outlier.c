@@ -290,7 +290,7 @@ TEST(work_is_found_without_the_time_that_it_had_no_cpu)
 	}
 }
 
-/* Other threads had to wait for a CPU as long, as often: these two may have waited for a page, or a lock. */
+/* As many scheduling delays of other threads are as long: the excess of these two may be a page fault or a lock. */
 TEST(an_excess_as_long_as_the_delays_of_the_machine_is_no_evidence)
 {
 	for (unsigned is_longer = 0; is_longer < 2; is_longer++) {

@@ -55,6 +55,7 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_port, COUNT, "larger than the MTU of the bridge port that they leave by"),
 	FIELD(D, drop_established, BOOL, "they belong to a connection that was established, not to attempts"),
 	FIELD(D, drop_retried, BOOL, "dropped repeatedly, to one service, for most of a second or longer"),
+	FIELD(D, drop_awaited, BOOL, "answers of a UDP service to sockets here that are still open"),
 	FIELD(D, drop_near, BOOL, "their sender is this host, on a network of it, or has a private address"),
 	FIELD(D, drop_explains, BOOL, "they explain what the connection lost"),
 	FIELD(D, drop_sources, COUNT, "remote hosts whose packets are dropped"),
@@ -620,7 +621,7 @@ static bool is_retried(const struct group *group)
 
 	for (unsigned class = 0; class < DROP_CLASSES; class ++)
 		count += group->counts[class];
-	return count >= 2 && (group->awaited || group->last_ns - group->from_ns >= RETRY_NS);
+	return count >= 2 && group->last_ns - group->from_ns >= RETRY_NS;
 }
 
 /* Accuses a module of its own, not one that all strangers share: one packet may be the first of several. */
@@ -669,7 +670,8 @@ static struct module *find_affected(struct judgement *j, const struct group_key 
 	/* What arrives for a port without a socket, and what the kernel itself answers to it. */
 	if (group->is_here && !group->leaves && !group->awaited)
 		return NULL;
-	if (!(group->has_data || is_retried(group) || is_exact(group) || is_lookup(key)) || *flows >= FLOWS_MAX)
+	if (!(group->has_data || group->awaited || is_retried(group) || is_exact(group) || is_lookup(key)) ||
+	    *flows >= FLOWS_MAX)
 		return NULL;
 	++*flows;
 	return flow_module(j, key, group);
@@ -697,6 +699,7 @@ static void blame_groups(struct judgement *j)
 		m->drop_span_ns = max_of(m->drop_span_ns, group->last_ns - group->from_ns);
 		m->drop_established |= group->has_data;
 		m->drop_retried |= is_retried(group);
+		m->drop_awaited |= group->awaited;
 		m->drop_near |= is_near(j->state, &((const struct group_key *)key)->from);
 		m->drop_sources++;
 		if (m->drop_count - before >= before)

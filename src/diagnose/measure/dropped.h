@@ -17,6 +17,7 @@ struct dropped_measures {
 	bool route_refused;    /* a lookup of the route to the destination said so */
 	bool drop_established; /* not only the first packets of connections */
 	bool drop_retried;     /* repeatedly, to one service */
+	bool drop_awaited;     /* answers of a UDP service to sockets that are still open */
 	bool drop_near;        /* the sender is no stranger by its address: this network, a private one, this host */
 	bool drop_explains;    /* as much as the connection retransmits, or what is missing in its input */
 	uint64_t drop_sources; /* of a listener or UDP socket: remote hosts whose packets are dropped */

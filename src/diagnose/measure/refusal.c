@@ -67,6 +67,12 @@ static void age_host(struct state *state)
 /* What resets of a service followed: running totals. */
 static void sample_moments(struct state *state, const struct snapshot *snapshot)
 {
+	const void *known;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->peers, &at, &known, &value))
+		((struct peer_track *)value)->followed = ((struct peer_track *)value)->answered = 0;
 	snapshot_each(snapshot, reset_type, struct reset_record, reset) {
 		struct endpoint key = {};
 		struct peer_track *peer;
@@ -106,7 +112,6 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			peer->rejected[0] = peer->last.datagrams;
 		}
 		peer->last = *refusal;
-		peer->followed = peer->answered = 0;
 	}
 	sample_moments(state, snapshot);
 }

@@ -322,7 +322,7 @@ static double set_chance(const struct time_search *t, enum profile_time time, do
 	 * take. */
 	if (t->others > 0 && k * 2 > t->others && excess < ALONE_NS)
 		return 1;
-	/* The threads had to wait for a CPU as long, as often. */
+	/* As many recorded scheduling delays are at least as long. */
 	if (time == PROFILE_OWN && delay_noise_count(&t->noise, excess) >= k)
 		return 1;
 	e = expect(t, time, count, excess);

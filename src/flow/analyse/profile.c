@@ -423,8 +423,8 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 }
 
 /*
- * A call that never returns: what it did after its last operation or callee is not known. It may have waited for a
- * client that said no more, until a signal ended the program. Leaves that time out, and out of its callers.
+ * A call that never returned. The time after its last operation or callee is unknown: it may have been spent waiting
+ * for an idle client until a signal ended the program. Excludes that time, also from the callers.
  */
 static void leave_unknown(struct profiler *p, const struct walk *walk, uint64_t ticks)
 {
