@@ -24,7 +24,8 @@ from topology import CONTAINERS, RELAY_LINKS, addresses_of
 from vocabulary import CAUSES, LAYERS, LAYER_OF
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SCENARIO_DIR = os.path.join(HERE, "scenarios")
+SCENARIO_DIR = os.environ.get("NEST_SCENARIOS") or \
+    os.path.join(HERE, "scenarios")
 BACKGROUND_FILE = os.path.join(HERE, "backgrounds.toml")
 KINDS = ("fault", "compound", "healthy", "paper", "extra")
 METRICS = ("bytes", "ops", "lat", "errors", "counter")

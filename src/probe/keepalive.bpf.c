@@ -43,7 +43,7 @@ int keepalive_find(struct __sk_buff *skb)
 		return 0;
 	tp = (struct tcp_sock *)bpf_skc_to_tcp_sock(sk);
 	if (tp && !is_signed(tp)) {
-		answer.snd_nxt = tp->snd_nxt;
+		answer.snd_una = tp->snd_una;
 		answer.rcv_nxt = tp->rcv_nxt;
 		answer.rcv_wnd = tp->rcv_wnd;
 		answer.heard = tp->snd_wl1;

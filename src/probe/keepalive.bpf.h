@@ -12,7 +12,7 @@ struct keepalive_question {
 
 struct keepalive_answer {
 	__u32 found;
-	__u32 snd_nxt, rcv_nxt, rcv_wnd;
+	__u32 snd_una, rcv_nxt, rcv_wnd;
 	__u32 heard;     /* sequence number of the last window update (snd_wl1) */
 	__u32 has_times; /* segments carry timestamps */
 	__u32 tsval, tsecr;

@@ -36,7 +36,7 @@ static uint32_t receiver_sum(const uint8_t *addresses, size_t width, const uint8
 }
 
 static const struct keepalive_answer known = {.found = 1,
-					      .snd_nxt = 1000,
+					      .snd_una = 1000,
 					      .rcv_nxt = 0xffffff00,
 					      .rcv_wnd = 65536,
 					      .rcv_wscale = 7,
@@ -82,7 +82,7 @@ TEST(a_segment_of_ipv6_without_times)
 	size_t size;
 
 	plain.has_times = 0;
-	plain.snd_nxt = 0;
+	plain.snd_una = 0;
 	plain.rcv_wnd = UINT32_MAX;
 	plain.rcv_wscale = 0;
 	size = keepalive_segment(&s, &plain, segment);

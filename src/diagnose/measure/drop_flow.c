@@ -8,6 +8,7 @@
 #define FIN 0x01
 #define SYN 0x02
 #define RST 0x04
+#define ACK 0x10
 /* Longer than the headers of an acknowledgement: somebody sends. */
 #define DATA_BYTES 100
 
@@ -62,6 +63,7 @@ void drop_flow_sample(struct window *window, struct map *flows, uint64_t sample,
 		flow->cookie = drop->cookie;
 	flow->has_data |=
 		drop->proto == TCP && drop->flags && !(drop->flags & SYN) && drop->bytes > DATA_BYTES * drop->packets;
+	flow->opens |= drop->proto == TCP && (drop->flags & (SYN | ACK)) == SYN;
 	memcpy(flow->dev, drop->dev, sizeof(flow->dev));
 	snprintf(flow->reason, sizeof(flow->reason), "%s", drop->reason ?: drop->place ?: "");
 }

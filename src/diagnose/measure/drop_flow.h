@@ -29,6 +29,7 @@ struct drop_flow {
 	uint64_t first_ns, last_ns;
 	uint64_t cookie;
 	bool has_data;
+	bool opens; /* among them is a SYN of a client */
 	char dev[16];
 	char reason[32];
 };

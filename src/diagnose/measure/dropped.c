@@ -53,6 +53,7 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_accept, COUNT, "because the accept queue was full"),
 	FIELD(D, drop_damaged, COUNT, "with a wrong checksum"),
 	FIELD(D, drop_port, COUNT, "larger than the MTU of the bridge port that they leave by"),
+	FIELD(D, drop_stops, BOOL, "a data segment is among them, and the connection neither sent nor received since"),
 	FIELD(D, drop_established, BOOL, "they belong to a connection that was established, not to attempts"),
 	FIELD(D, drop_retried, BOOL, "dropped repeatedly, to one service, for most of a second or longer"),
 	FIELD(D, drop_awaited, BOOL, "answers of a UDP service to sockets here that are still open"),
@@ -504,6 +505,12 @@ static bool explains(const struct conn_measures *own, const struct drop_flow *fl
 	       flow->moved_bytes * 2 >= own->retrans_bytes;
 }
 
+/* Nothing of it arrived in this window, in either direction. */
+static bool is_still(const struct conn_measures *own)
+{
+	return own->received_bytes == 0 && own->sent_bytes == 0;
+}
+
 static void blame_conn(struct judgement *j, struct module *conn, const struct drop_flow *flow)
 {
 	struct dropped_measures *m = measures_of(j, conn);
@@ -519,6 +526,7 @@ static void blame_conn(struct judgement *j, struct module *conn, const struct dr
 	}
 	m->drop_established = conn->measures.conn->state != SOCKET_SYN_SENT;
 	m->drop_explains |= explains(conn->measures.conn, flow);
+	m->drop_stops |= flow->has_data && is_still(conn->measures.conn);
 	m->drop_span_ns = max_of(m->drop_span_ns, flow->last_ns - drop_flow_from_ns(j->window, flow));
 	set_counts(j, m, counts);
 	if (m->drop_count - before >= before)
@@ -540,6 +548,13 @@ static bool is_awaited(const struct judgement *j, const struct drop_flow_key *ke
 	       addr_equal(&udp->measures.udp->raddr, &key->raddr);
 }
 
+/* What comes from the lower port of a connection answers: its service sends to many ports, and looks for none. */
+static bool is_reply(const struct state *state, const struct drop_flow *flow)
+{
+	return flow->key.proto == TCP && flow->key.rport < flow->key.lport && !flow->opens &&
+	       !is_here(state, &flow->key.laddr);
+}
+
 static void add_to_group(struct judgement *j, const struct drop_flow *flow)
 {
 	bool leaves = flow->key.dir == DROP_TX, replies, awaited = is_awaited(j, &flow->key);
@@ -553,8 +568,9 @@ static void add_to_group(struct judgement *j, const struct drop_flow *flow)
 	key.proto = flow->key.proto;
 	if (is_for_many(j->state, &key.to))
 		return;
-	replies = leaves && find_module(key.proto == UDP ? &j->udp : &j->listeners, &flow->key.lport);
-	key.service = (!leaves || replies) && !awaited ? flow->key.lport : flow->key.rport;
+	replies = leaves ? find_module(key.proto == UDP ? &j->udp : &j->listeners, &flow->key.lport) != NULL
+			 : is_reply(j->state, flow);
+	key.service = leaves == replies && !awaited ? flow->key.lport : flow->key.rport;
 	group = map_put(&j->groups, &key, NULL);
 	if (!group)
 		return;

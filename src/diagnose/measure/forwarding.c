@@ -22,6 +22,7 @@
 #define F struct forwarding_measures
 static const struct field forwarding_fields[] = {
 	FIELD(F, pass_packets, COUNT, "forwarded packets, both directions, in this window and the three before"),
+	FIELD(F, pass_along, COUNT, "of these, in this direction"),
 	FIELD(F, pass_segments, COUNT, "forwarded data segments, this direction"),
 	FIELD(F, lost_behind, COUNT, "retransmissions of data forwarded before, less packets dropped by this host"),
 	FIELD(F, lost_behind_share, RATIO, "their share of the forwarded data", .unit = "%"),
@@ -246,17 +247,21 @@ static bool is_of(const struct flow_measures *flow, const struct flow_key *key, 
 	       3;
 }
 
-static uint64_t passed_of(const struct state *state, const struct flow_measures *flow)
+static void set_passed(const struct state *state, const struct flow_measures *flow, struct forwarding_measures *m)
 {
-	uint64_t sum = 0;
 	const void *key;
 	void *value;
 	size_t at = 0;
 
-	while (map_next(&state->passing, &at, &key, &value))
-		if (is_of(flow, key, false) || is_of(flow, key, true))
-			sum += sum_of(value, PACKETS);
-	return sum;
+	m->pass_packets = m->pass_along = 0;
+	while (map_next(&state->passing, &at, &key, &value)) {
+		bool along = is_of(flow, key, false);
+
+		if (along || is_of(flow, key, true))
+			m->pass_packets += sum_of(value, PACKETS);
+		if (along)
+			m->pass_along += sum_of(value, PACKETS);
+	}
 }
 
 static bool has_link(const struct outlet *outlet)
@@ -322,7 +327,7 @@ static void join(const struct state *state, struct module *module, struct graph 
 	struct flow_key sender = key_of(&none, 0, &flow->flow_source, 0);
 
 	if (state->knows && flow->flow_proto == TCP)
-		m->pass_packets = passed_of(state, flow);
+		set_passed(state, flow, m);
 	m->icmp_dropped = sum_of(map_get(&state->errors, &sender), PACKETS);
 	set_outlet(state, module, m, graph);
 }
@@ -370,7 +375,7 @@ static bool judge(const struct state *state, const struct flow_key *key, const s
 	/* The path to the end on whose side they are lost. */
 	module = passing_module(graph, key, behind >= before ? &key->target : &key->source);
 	m = (struct forwarding_measures *)module->measures.forwarding;
-	m->pass_packets = passed_of(state, module->measures.flow);
+	set_passed(state, module->measures.flow, m);
 	m->pass_segments = sum_of(track, SEGMENTS);
 	m->lost_behind = behind;
 	m->lost_before = before;

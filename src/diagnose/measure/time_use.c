@@ -192,6 +192,7 @@ struct service_facts {
 	bool unreplied;    /* the whole window */
 	bool unheard;      /* of one connection, what was last was sent, not received */
 	double reply_wait; /* share of samples */
+	double held_back;  /* share of samples with data that may not be sent yet */
 	bool connects;
 	uint64_t rtt_ns;
 };
@@ -227,6 +228,7 @@ static void add_facts(struct map *facts, const struct service_key *key, const st
 		f->unsettled = fmax(f->unsettled, real(m->unacked_share));
 	f->out_of_order |= known(m->ooo_count) > 0;
 	f->connects |= m->state == SOCKET_SYN_SENT;
+	f->held_back = fmax(f->held_back, real(m->notsent_share));
 	f->unheard |= !heard;
 	if (m->min_rtt_ns > 0)
 		f->rtt_ns = min_of(f->rtt_ns, m->min_rtt_ns);
@@ -405,25 +407,31 @@ static void put_receive(const struct wait *wait)
 }
 
 /* The kernel times for how long the receive window held a connection back. */
+static void put_held_back(const struct wait *wait, const struct service_facts *f, const char *on, double part)
+{
+	double reading = f && f->busy > 0 ? fmin(1, f->rwnd / f->busy) : 0;
+
+	put(wait, TIME_PEER_READING, on, part * reading, f ? f->rtt_ns : UINT64_MAX);
+	put(wait, TIME_NETWORK, on, part * (1 - reading), f ? f->rtt_ns : UINT64_MAX);
+}
+
 static void put_send(const struct wait *wait)
 {
 	const struct service_facts *f = facts_of(wait);
-	double reading = f && f->busy > 0 ? fmin(1, f->rwnd / f->busy) : 0;
 	char id[TIME_ON_MAX];
 	const char *on = id;
 
 	peer_id(wait->key, id);
 	if (wait->key->lport)
 		on = f ? f->peer : NULL;
-	put(wait, TIME_PEER_READING, on, reading, f ? f->rtt_ns : UINT64_MAX);
-	put(wait, TIME_NETWORK, on, 1 - reading, f ? f->rtt_ns : UINT64_MAX);
+	put_held_back(wait, f, on, 1);
 }
 
 /* What a program that polls asked before the first sample shows in its connections alone. */
 static void put_poll(const struct wait *wait, bool estimate)
 {
 	const struct module *app = wait->program->app, *server = app->related[MODULE_RESOLVER];
-	const struct service_facts *open = NULL;
+	const struct service_facts *open = NULL, *held = NULL;
 	double part = 0;
 	const void *key;
 	void *value;
@@ -433,10 +441,14 @@ static void put_poll(const struct wait *wait, bool estimate)
 		const struct service_facts *f = value;
 		double share = f->connects || f->unreplied ? 1 : estimate ? f->reply_wait : 0;
 
-		if (((const struct service_key *)key)->app == app && share > part) {
+		if (((const struct service_key *)key)->app != app)
+			continue;
+		if (share > part) {
 			part = share;
 			open = f;
 		}
+		if (f->held_back > (held ? held->held_back : 0))
+			held = f;
 	}
 	if (!open && server && server->measures.resolver && known(server->measures.resolver->dns_pending) > 0) {
 		put(wait, TIME_DNS, server->id, 1, UINT64_MAX);
@@ -444,6 +456,11 @@ static void put_poll(const struct wait *wait, bool estimate)
 	}
 	if (open)
 		put(wait, open->connects ? TIME_CONNECT : TIME_ANSWER, open->peer, part, open->rtt_ns);
+	/* It waits until it may write more. */
+	if (!open && held) {
+		part = held->held_back;
+		put_held_back(wait, held, held->peer, part);
+	}
 	put(wait, TIME_IDLE, NULL, 1 - part, UINT64_MAX);
 }
 
