@@ -5,7 +5,7 @@
 
 #include "event/core/packet_names.h"
 #include "event/skb/skb_drop.h"
-#include "kernel/symbols.h"
+#include "kernel/symbol_at.h"
 #include "probe/tally.h"
 #include "record/net_names.h"
 
@@ -38,17 +38,9 @@ _Static_assert((int)DROP_RX == (int)PACKET_RX && (int)DROP_TX == (int)PACKET_TX,
 /* Flows with a record of their own. */
 #define FLOWS_MAX 4096
 
-/* Reading 122,000 symbols takes 100 ms: only for drops whose reason says nothing. */
 static bool is_unspecific(const char *reason)
 {
 	return !reason || strcmp(reason, "NOT_SPECIFIED") == 0;
-}
-
-static const char *place_of(uint64_t address)
-{
-	const struct kernel_symbols *symbols = kernel_symbols_get(NULL);
-
-	return symbols ? kernel_symbols_find(symbols, address) : NULL;
 }
 
 static bool fill(struct snapshot *snapshot _unused_, const struct record *event, const struct tally_figures *figures,
@@ -60,7 +52,7 @@ static bool fill(struct snapshot *snapshot _unused_, const struct record *event,
 	record->reason = drop->reason ? enum_name_find(&drop_reason_names, drop->reason) : NULL;
 	/* That of the flows beyond the cap is all ones. */
 	if (is_unspecific(record->reason) && drop->location && ~drop->location)
-		record->place = place_of(drop->location);
+		record->place = kernel_symbol_at(drop->location);
 	record->packets = figures->count;
 	record->bytes = (uint64_t)figures->adds[0];
 	record->first_ns = figures->first_ns;
