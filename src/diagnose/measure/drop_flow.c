@@ -63,6 +63,7 @@ void drop_flow_sample(struct window *window, struct map *flows, uint64_t sample,
 		flow->cookie = drop->cookie;
 	flow->has_data |=
 		drop->proto == TCP && drop->flags && !(drop->flags & SYN) && drop->bytes > DATA_BYTES * drop->packets;
+	flow->is_open |= drop->proto == TCP && (drop->flags & (SYN | ACK)) == ACK;
 	flow->opens |= drop->proto == TCP && (drop->flags & (SYN | ACK)) == SYN;
 	memcpy(flow->dev, drop->dev, sizeof(flow->dev));
 	snprintf(flow->reason, sizeof(flow->reason), "%s", drop->reason ?: drop->place ?: "");

@@ -29,7 +29,8 @@ struct drop_flow {
 	uint64_t first_ns, last_ns;
 	uint64_t cookie;
 	bool has_data;
-	bool opens; /* among them is a SYN of a client */
+	bool opens;   /* among them is a SYN of a client */
+	bool is_open; /* among them is an ACK without a SYN: both ends have sent before, or a stray */
 	char dev[16];
 	char reason[32];
 };

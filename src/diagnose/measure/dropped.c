@@ -53,7 +53,7 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_accept, COUNT, "because the accept queue was full"),
 	FIELD(D, drop_damaged, COUNT, "with a wrong checksum"),
 	FIELD(D, drop_port, COUNT, "larger than the MTU of the bridge port that they leave by"),
-	FIELD(D, drop_stops, BOOL, "a data segment is among them, and the connection neither sent nor received since"),
+	FIELD(D, drop_stops, BOOL, "the connection neither sent nor received in this window"),
 	FIELD(D, drop_established, BOOL, "they belong to a connection that was established, not to attempts"),
 	FIELD(D, drop_retried, BOOL, "dropped repeatedly, to one service, for most of a second or longer"),
 	FIELD(D, drop_awaited, BOOL, "answers of a UDP service to sockets here that are still open"),
@@ -526,7 +526,7 @@ static void blame_conn(struct judgement *j, struct module *conn, const struct dr
 	}
 	m->drop_established = conn->measures.conn->state != SOCKET_SYN_SENT;
 	m->drop_explains |= explains(conn->measures.conn, flow);
-	m->drop_stops |= flow->has_data && is_still(conn->measures.conn);
+	m->drop_stops |= is_still(conn->measures.conn);
 	m->drop_span_ns = max_of(m->drop_span_ns, flow->last_ns - drop_flow_from_ns(j->window, flow));
 	set_counts(j, m, counts);
 	if (m->drop_count - before >= before)
@@ -537,6 +537,12 @@ static void blame_conn(struct judgement *j, struct module *conn, const struct dr
 static bool repeats(const struct drop_flow *flow, uint64_t from_ns)
 {
 	return drop_flow_sum(flow) >= 2 && (flow->has_data || flow->last_ns - from_ns >= RETRY_NS);
+}
+
+/* The same connection acknowledges again and again; strays come from another port each time. */
+static bool is_held_up(const struct drop_flow *flow)
+{
+	return flow->is_open && drop_flow_sum(flow) >= 2;
 }
 
 /* A datagram of a service for the socket of a client, which is open: it waits for no other. */
@@ -580,7 +586,7 @@ static void add_to_group(struct judgement *j, const struct drop_flow *flow)
 	}
 	group->from_ns = group->most ? min_of(group->from_ns, from_ns) : from_ns;
 	group->last_ns = max_of(group->last_ns, flow->last_ns);
-	group->has_data |= flow->has_data;
+	group->has_data |= flow->has_data || is_held_up(flow);
 	group->repeats |= repeats(flow, from_ns);
 	group->leaves = leaves;
 	group->awaited |= awaited;

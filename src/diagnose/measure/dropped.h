@@ -15,7 +15,7 @@ struct dropped_measures {
 	uint64_t drop_neigh, drop_route, drop_blackhole, drop_too_big;
 	uint64_t drop_buffer, drop_memory, drop_accept, drop_damaged, drop_port;
 	bool route_refused;    /* a lookup of the route to the destination said so */
-	bool drop_stops;       /* a data segment of a connection that has not moved since */
+	bool drop_stops;       /* the connection does not move */
 	bool drop_established; /* not only the first packets of connections */
 	bool drop_retried;     /* repeatedly, to one service */
 	bool drop_awaited;     /* answers of a UDP service to sockets that are still open */

@@ -12,8 +12,9 @@
 #define STREAK 4
 /* Streams that stop together stop within this time. */
 #define TOGETHER_NS (60 * NSEC_PER_MSEC)
-/* TCP_CA_Loss: recovery from a retransmission timeout. */
-#define CA_LOSS 4
+/* TCP_CA_Recovery, TCP_CA_Loss: from duplicate ACKs, from a retransmission timeout. */
+#define CA_RECOVERY 3
+#define CA_LOSS     4
 /* Without anything outstanding, a longer pause is no interruption. */
 #define REST_NS (10 * NSEC_PER_SEC)
 /* What was under way when everything stopped still arrives. */
@@ -234,7 +235,7 @@ static void begin(struct gap_conn *c, const struct socket_record *s, const struc
 	};
 	recognize(c, s, t, now_ns);
 	/* What the first sample finds in a gap, or after one, may have been retransmitted in it. */
-	c->recovers = t->ca_state == CA_LOSS || c->now.kind != GAP_NONE;
+	c->recovers = t->ca_state == CA_LOSS || t->ca_state == CA_RECOVERY || c->now.kind != GAP_NONE;
 }
 
 /* --- company --- */
