@@ -55,6 +55,7 @@ struct asked {
 	uint64_t received; /* bytes received at that time: more ends the silence */
 	uint32_t segs_in;
 	uint64_t answer_ns, asked_ns[ASK_MAX];
+	uint64_t tried_ns; /* also when nothing could be sent */
 	bool is_there; /* in the current sample */
 };
 
@@ -248,7 +249,7 @@ static int raw_socket(struct asking *asking, const struct socket_record *s)
 	return *fd;
 }
 
-/* 1: dropped by a filter of this host. */
+/* 1: dropped by a filter of this host; -EHOSTUNREACH: there is no way to the peer, which other sources report. */
 static int ask(struct state *state, struct asking *asking, const struct socket_record *s)
 {
 	struct sockaddr_in6 to6 = {.sin6_family = AF_INET6};
@@ -269,7 +270,7 @@ static int ask(struct state *state, struct asking *asking, const struct socket_r
 	size = keepalive_segment(s, state->answer, segment);
 	if (sendto(fd, segment, size, MSG_NOSIGNAL, v4 ? (struct sockaddr *)&to4 : (struct sockaddr *)&to6,
 		   v4 ? sizeof(to4) : sizeof(to6)) < 0)
-		return errno == EPERM ? 1 : -errno;
+		return errno == EPERM ? 1 : -EHOSTUNREACH;
 	return 0;
 }
 
@@ -394,22 +395,22 @@ static int ask_silent(struct snapshot *snapshot, struct state *state, struct ask
 			continue;
 		asked = find(asking, s->cookie);
 		if (asked ? asked->record.answered || asked->record.asked == ASK_MAX ||
-				    now_ns - asked->asked_ns[asked->record.asked - 1] <
-					    max_of(AGAIN_NS, asked->answer_ns)
+				    now_ns - asked->tried_ns < max_of(AGAIN_NS, asked->answer_ns)
 			  : asking->count == ASKED_MAX)
 			continue;
 		r = load(state, why);
 		if (r < 0)
 			return r;
-		/* The connection may have ended, or has no route: other sources report that. */
+		/* The connection may have ended meanwhile. */
 		r = ask(state, asking, s);
 		if (r == -EPERM || r == -EACCES)
 			return why_set(why, r, "cannot send a keep-alive segment: %s (needs CAP_NET_RAW and CAP_BPF)",
 				       strerror(-r));
-		if (r < 0)
-			continue;
 		if (!asked)
 			asked = add(asking, s, t);
+		asked->tried_ns = now_ns;
+		if (r < 0)
+			continue;
 		asked->asked_ns[asked->record.asked++] = now_ns;
 		asked->record.forbidden += r == 1;
 		left--;

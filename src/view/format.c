@@ -114,6 +114,61 @@ void format_add_share(struct buf *out, double share)
 			       share * 100);
 }
 
+/* Length of the word after a blank; 0: there is none. */
+static size_t next_word(const char *sentence)
+{
+	return sentence[0] == ' ' ? strspn(sentence + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") : 0;
+}
+
+static bool is_word(const char *word, size_t size, const char *other)
+{
+	return strlen(other) == size && memcmp(word, other, size) == 0;
+}
+
+/* queries, processes, packets; with the blank in front. */
+static void add_singular(struct buf *out, const char *noun, size_t size)
+{
+	bool y = size > 3 && memcmp(noun + 1 + size - 3, "ies", 3) == 0;
+	bool es = size > 4 && memcmp(noun + 1 + size - 4, "sses", 4) == 0;
+
+	buf_add(out, noun, 1 + size - (y ? 3 : es ? 2 : 1));
+	buf_add_text(out, y ? "y" : "");
+}
+
+/* Before the noun stand at most this many adjectives: "received UDP packets". */
+#define ADJECTIVES_MAX 2
+
+const char *format_add_singular(struct buf *out, const char *sentence)
+{
+	static const char *const verbs[][2] = {{"were", "was"}, {"are", "is"}, {"have", "has"}, {"do", "does"}};
+	/* After the number itself: there is no noun. */
+	static const char *const others[] = {"of", "in", "to", "from", "for", "at", "was", "is", "has", "as"};
+	const char *noun = sentence;
+	size_t size = next_word(noun);
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (is_word(sentence + 1, size, others[i]))
+			return sentence;
+	for (unsigned before = 0; size > 0 && noun[size] != 's'; before++) {
+		if (before == ADJECTIVES_MAX)
+			return sentence;
+		noun += 1 + size;
+		size = next_word(noun);
+	}
+	if (size < 3)
+		return sentence;
+	buf_add(out, sentence, (size_t)(noun - sentence));
+	add_singular(out, noun, size);
+	sentence = noun + 1 + size;
+	size = next_word(sentence);
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (is_word(sentence + 1, size, verbs[i][0])) {
+			buf_add_format(out, " %s", verbs[i][1]);
+			return sentence + 1 + size;
+		}
+	return sentence;
+}
+
 void format_add_plural(struct buf *out, uint64_t count, const char *noun)
 {
 	buf_add_format(out, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");

@@ -24,6 +24,11 @@ void format_add_number(struct buf *out, double value);
 void format_add_share(struct buf *out, double share);
 /* 1 event, 2 events */
 void format_add_plural(struct buf *out, uint64_t count, const char *noun);
+/*
+ * Of a sentence that goes on after the number 1, in the plural: adds the words up to the noun, and a verb after it, in
+ * the singular. Returns what is left of the sentence.
+ */
+const char *format_add_singular(struct buf *out, const char *sentence);
 /* 02:13:07.123456 and 02:13:07, local time */
 void format_add_time(struct buf *out, uint64_t ns);
 void format_add_clock(struct buf *out, uint64_t ns);

@@ -117,6 +117,12 @@ TEST(amounts_as_people_read_them)
 	}
 	CHECK_FORMAT(format_add_plural(out, 1, "event"), "1 event");
 	CHECK_FORMAT(format_add_plural(out, 2, "event"), "2 events");
+	CHECK_FORMAT(CHECK_EQ_TEXT(format_add_singular(out, " packets were dropped"), " dropped"), " packet was");
+	CHECK_FORMAT(CHECK_EQ_TEXT(format_add_singular(out, " keep-alive probes."), "."), " keep-alive probe");
+	CHECK_FORMAT(CHECK_EQ_TEXT(format_add_singular(out, " queries to it"), " to it"), " query");
+	CHECK_FORMAT(CHECK_EQ_TEXT(format_add_singular(out, " other processes have"), ""), " other process has");
+	CHECK_FORMAT(CHECK_EQ_TEXT(format_add_singular(out, " of 3 resets"), " of 3 resets"), "");
+	CHECK_FORMAT(CHECK_EQ_TEXT(format_add_singular(out, ")"), ")"), "");
 }
 
 /* What an administrator types is shown as it is typed. */

@@ -489,6 +489,7 @@ static void judge_silent(const struct state *state, struct graph *graph)
 		m = (struct forwarding_measures *)module->measures.forwarding;
 		m->tried_flows = service->tried;
 		m->silent_repeats = repeats_of(service->track);
+		set_outlet(state, module, m, graph);
 		made++;
 	}
 	map_done(&ends);

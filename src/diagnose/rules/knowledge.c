@@ -707,6 +707,8 @@ static bool fill(const char *template, const struct shape *shape, const struct r
 			format_add_value(out, ref.field, &value);
 		complete = complete && value.class != VALUE_UNKNOWN;
 		template += n + (template[n] == '}');
+		if (value.class == VALUE_UINT && value.uint == 1 && ref.field->kind == KIND_COUNT)
+			template = format_add_singular(out, template);
 	}
 	return complete;
 }
