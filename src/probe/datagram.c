@@ -11,15 +11,17 @@
 static const struct field datagram_fields[] = {
 	FIELD(D, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(D, raddr, ADDR, "remote address"),
-	FIELD(D, rport, ID, "remote port"),
-	FIELD(D, lport, ID, "local port of the oldest request without an answer", .zero_is_unknown = true),
+	FIELD(D, rport, ID, "remote port", .zero_is_unknown = true),
+	FIELD(D, lport, ID, "local port of the oldest request without an answer, or of the service here",
+	      .zero_is_unknown = true),
+	FIELD(D, serves, BOOL, "the service is here, and its clients are others"),
 	FIELD(D, is_read, BOOL, "a program reads from the port that it sends from"),
 	FIELD(D, pid, ID, "program that waits for it and nothing else", .zero_is_unknown = true),
 	FIELD(D, comm, TEXT, "its name"),
-	FIELD(D, requests, COUNT, "requests sent to it"),
+	FIELD(D, requests, COUNT, "requests to it"),
 	FIELD(D, repeats, COUNT, "datagrams that repeat the one before"),
 	FIELD(D, unheeded, COUNT, "of these, sent although an answer came in between, which was too late"),
-	FIELD(D, answers, COUNT, "answers received from it"),
+	FIELD(D, answers, COUNT, "answers from it"),
 	FIELD(D, slow_answers, COUNT, "answers later than 200 ms after the last request or repeat"),
 	FIELD(D, answer_ns, DURATION, "total time from a request to its answer"),
 	FIELD(D, pending, COUNT, "requests without an answer"),
@@ -27,7 +29,7 @@ static const struct field datagram_fields[] = {
 	FIELD(D, overdue, COUNT, "requests without an answer after 300 ms"),
 };
 #undef D
-RECORD_TYPE(datagram_type, "datagram", struct datagram_record, datagram_fields, "UDP requests to a service");
+RECORD_TYPE(datagram_type, "datagram", struct datagram_record, datagram_fields, "UDP requests to a remote service, or to one of this host");
 
 #define SERVICES_MAX 1024
 #define FLOWS_MAX    4096
@@ -46,7 +48,7 @@ struct flow_key {
 
 struct flow {
 	uint64_t first_ns;          /* of the request that has no answer; 0: none */
-	uint64_t last_ns;           /* of the last datagram sent */
+	uint64_t last_ns;           /* of the last request or repeat */
 	uint32_t digest;            /* of that */
 	uint32_t repeats, unheeded; /* that do not count yet */
 	bool overdue;
@@ -93,23 +95,43 @@ static struct endpoint service_key(const struct addr *raddr, uint16_t rport)
 	return key;
 }
 
-static struct service *service_of(struct datagrams *datagrams, const struct wire_packet *packet, uint64_t time_ns)
+/* The port of a service is lower than those of its clients. */
+static bool is_served(const struct flow_key *flow)
 {
-	struct endpoint key = service_key(&packet->raddr, packet->rport);
+	return flow->lport < flow->rport;
+}
+
+/* A service of this host has no remote address: its clients have many. */
+static struct endpoint service_key_of(const struct flow_key *flow)
+{
+	static const struct addr none;
+
+	return is_served(flow) ? service_key(&none, flow->lport) : service_key(&flow->raddr, flow->rport);
+}
+
+static struct service *service_of(struct datagrams *datagrams, const struct flow_key *flow, uint64_t time_ns)
+{
+	struct endpoint key = service_key_of(flow);
 	struct service *service = map_put(&datagrams->services, &key, NULL);
 
 	if (!service)
 		return NULL;
 	service->heard_ns = time_ns;
-	service->record.raddr = packet->raddr;
-	service->record.rport = packet->rport;
+	service->record.serves = is_served(flow);
+	if (service->record.serves) {
+		service->record.lport = flow->lport;
+	} else {
+		service->record.raddr = flow->raddr;
+		service->record.rport = flow->rport;
+	}
 	return service;
 }
 
-/* The port of a service is lower than those of its clients; two of the same kind ask nothing of each other. */
-static bool is_request(const struct wire_packet *packet)
+/* Two ports of the same kind ask nothing of each other. */
+static bool is_exchange(const struct flow_key *flow)
 {
-	return packet->rport < packet->lport && packet->rport < EPHEMERAL_PORT && !addr_is_multicast(&packet->raddr);
+	return flow->lport != flow->rport && min_of(flow->lport, flow->rport) < EPHEMERAL_PORT &&
+	       !addr_is_multicast(&flow->raddr);
 }
 
 static void count_repeat(struct service *service, struct flow *flow, bool same, bool differs)
@@ -124,15 +146,15 @@ static void count_repeat(struct service *service, struct flow *flow, bool same, 
 	flow->repeats = flow->unheeded = 0;
 }
 
-static void take_sent(struct datagrams *datagrams, const struct wire_packet *packet, uint64_t time_ns)
+static void take_request(struct datagrams *datagrams, const struct flow_key *key, const struct wire_packet *packet,
+			 uint64_t time_ns)
 {
-	struct flow_key key = flow_key_of(packet);
-	struct flow *flow = is_request(packet) ? map_put(&datagrams->flows, &key, NULL) : NULL;
-	struct service *service = flow ? service_of(datagrams, packet, time_ns) : NULL;
+	struct flow *flow = map_put(&datagrams->flows, key, NULL);
+	struct service *service = flow ? service_of(datagrams, key, time_ns) : NULL;
 	uint64_t since_ns;
 	bool same;
 
-	datagrams->lost += !service && is_request(packet);
+	datagrams->lost += !service;
 	if (!service)
 		return;
 	since_ns = time_ns > flow->last_ns ? time_ns - flow->last_ns : 0;
@@ -151,12 +173,11 @@ static void take_sent(struct datagrams *datagrams, const struct wire_packet *pac
 	flow->digest = packet->digest;
 }
 
-static void take_received(struct datagrams *datagrams, const struct wire_packet *packet, uint64_t time_ns)
+static void take_answer(struct datagrams *datagrams, const struct flow_key *key, uint64_t time_ns)
 {
-	struct flow_key key = flow_key_of(packet);
-	struct flow *flow = map_get(&datagrams->flows, &key);
+	struct flow *flow = map_get(&datagrams->flows, key);
 	struct service *service =
-		flow && flow->first_ns && time_ns >= flow->last_ns ? service_of(datagrams, packet, time_ns) : NULL;
+		flow && flow->first_ns && time_ns >= flow->last_ns ? service_of(datagrams, key, time_ns) : NULL;
 
 	if (!service)
 		return;
@@ -169,10 +190,14 @@ static void take_received(struct datagrams *datagrams, const struct wire_packet 
 
 void datagrams_take(struct datagrams *datagrams, const struct wire_packet *packet, uint64_t time_ns)
 {
-	if (packet->outgoing)
-		take_sent(datagrams, packet, time_ns);
+	struct flow_key key = flow_key_of(packet);
+
+	if (!is_exchange(&key))
+		return;
+	if (packet->outgoing != is_served(&key))
+		take_request(datagrams, &key, packet, time_ns);
 	else
-		take_received(datagrams, packet, time_ns);
+		take_answer(datagrams, &key, time_ns);
 }
 
 void datagrams_miss(struct datagrams *datagrams)
@@ -189,7 +214,9 @@ static void forget_services(struct datagrams *datagrams, uint64_t now_ns)
 	while (map_next(&datagrams->services, &at, &key, &value)) {
 		struct service *service = value;
 
-		service->record.pending = service->record.oldest_ns = service->record.lport = 0;
+		service->record.pending = service->record.oldest_ns = 0;
+		if (!service->record.serves)
+			service->record.lport = 0;
 		if (now_ns > service->heard_ns + FORGET_NS)
 			(void)map_remove(&datagrams->services, key);
 	}
@@ -204,8 +231,8 @@ void datagrams_age(struct datagrams *datagrams, uint64_t now_ns)
 	forget_services(datagrams, now_ns);
 	while (map_next(&datagrams->flows, &at, &key, &value)) {
 		const struct flow_key *ports = key;
-		struct endpoint remote = service_key(&ports->raddr, ports->rport);
-		struct service *service = map_get(&datagrams->services, &remote);
+		struct endpoint asked = service_key_of(ports);
+		struct service *service = map_get(&datagrams->services, &asked);
 		struct flow *flow = value;
 		uint64_t age = flow->first_ns && now_ns > flow->first_ns ? now_ns - flow->first_ns : 0;
 
@@ -213,7 +240,7 @@ void datagrams_age(struct datagrams *datagrams, uint64_t now_ns)
 			service->record.pending++;
 			service->record.overdue += !flow->overdue && age > WIRE_OVERDUE_NS;
 			flow->overdue = age > WIRE_OVERDUE_NS;
-			if (age >= service->record.oldest_ns)
+			if (age >= service->record.oldest_ns && !service->record.serves)
 				service->record.lport = ports->lport;
 			service->record.oldest_ns = max_of(service->record.oldest_ns, age);
 		}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * UDP requests of programs of this host and their answers, by service: type "datagram". UDP keeps no state of them; the
- * tap of wire.c captures them, while few datagrams move. All counts start when it opens. Without DNS (type "lookup"),
- * multicast and services at ephemeral ports.
+ * UDP requests and their answers, by service: type "datagram". Those of programs of this host to a remote service, and
+ * those of all clients to a service of this host. UDP keeps no state of them; the tap of wire.c captures them, while few
+ * datagrams move. All counts start when it opens. Without DNS (type "lookup"), multicast and services at ephemeral
+ * ports.
  *
  * Whether an answer is expected at all no packet tells. A program that only sends does not read from its socket; one
  * that repeats a request does so before the next one, while a sign of life never changes.
@@ -16,7 +17,8 @@ struct datagram_record {
 	uint32_t netns;
 	struct addr raddr;
 	uint16_t rport;
-	uint16_t lport; /* of the oldest request without an answer; 0: there is none */
+	uint16_t lport; /* of the oldest request without an answer; 0: there is none. Of a service here, its port */
+	bool serves;    /* the service is here: raddr and rport are none */
 	bool is_read;   /* a program reads from such a port */
 	uint32_t pid;   /* the program that waits for that answer and nothing else; 0: none does */
 	char comm[16];

@@ -95,7 +95,7 @@ void datagrams_find_readers(struct datagrams *datagrams, const struct snapshot *
 
 		record->pid = 0;
 		memset(record->comm, 0, sizeof(record->comm));
-		if (record->lport && left > 0 && left--)
+		if (record->lport && !record->serves && left > 0 && left--)
 			find_reader(snapshot, netns, record);
 	}
 }

@@ -165,13 +165,13 @@ static uint64_t counters_moved(const struct snapshot *snapshot, uint32_t netns, 
 	return delta == UINT64_MAX ? 0 : delta;
 }
 
-/* A UDP socket connected to that port; or of any client: connected, or at a port of clients. */
+/* A UDP socket connected to that port; or any that is bound or connected. */
 static bool has_udp_socket(const struct snapshot *snapshot, uint32_t netns, uint16_t rport)
 {
 	snapshot_each(snapshot, socket_type, struct socket_record, s) {
 		if (s->proto != 17 || s->netns != netns)
 			continue;
-		if (rport ? s->rport == rport : (s->rport && s->rport != UINT16_MAX) || s->lport >= EPHEMERAL_PORT)
+		if (rport ? s->rport == rport : s->lport != 0)
 			return true;
 	}
 	return false;
@@ -197,9 +197,9 @@ static void look_for_signs(struct snapshot *snapshot, struct wire *wire, uint64_
 	if (!first && (sent + received > DATAGRAMS_MAX || wire->taken > DATAGRAMS_MAX))
 		wire->crowded_until_ns = now_ns + CROWDED_NS;
 	if (has_udp_socket(snapshot, wire->of.netns, DNS_PORT) ||
-	    (!first && sent > 0 && now_ns >= wire->crowded_until_ns))
+	    (!first && sent + received > 0 && now_ns >= wire->crowded_until_ns))
 		wire->lookups_until_ns = now_ns + INTEREST_NS;
-	else if (first && wire->sent > 0 && has_udp_socket(snapshot, wire->of.netns, 0))
+	else if (first && wire->sent + wire->received > 0 && has_udp_socket(snapshot, wire->of.netns, 0))
 		wire->lookups_until_ns = now_ns + FIRST_NS;
 }
 

@@ -219,3 +219,32 @@ TEST(bounds)
 	CHECK_EQ_UINT(service().requests, 4096);
 	datagrams_done(&datagrams);
 }
+
+/* A service of this host: two clients, of which one repeats what is answered too late. */
+TEST(services_of_this_host)
+{
+	struct wire_packet first = packet_of(1812, 40000, 1, false), second = packet_of(1812, 40001, 7, false),
+			   answer = packet_of(1812, 40000, 99, true);
+	struct datagram_record r;
+
+	begin();
+	datagrams_take(&datagrams, &first, now_ns);
+	datagrams_take(&datagrams, &second, now_ns);
+	first.digest = 2;
+	datagrams_take(&datagrams, &first, now_ns += 30 * MS);
+	datagrams_take(&datagrams, &first, now_ns += 700 * MS);
+	datagrams_take(&datagrams, &answer, now_ns += 300 * MS);
+	r = service();
+	CHECK(r.serves);
+	CHECK_EQ_INT(r.raddr.family, ADDR_UNKNOWN);
+	CHECK_EQ_UINT(r.rport, 0);
+	CHECK_EQ_UINT(r.lport, 1812);
+	CHECK_EQ_UINT(r.requests, 3);
+	CHECK_EQ_UINT(r.repeats, 1);
+	CHECK_EQ_UINT(r.answers, 1);
+	CHECK_EQ_UINT(r.slow_answers, 1);
+	CHECK_EQ_UINT(r.answer_ns, 1030 * MS);
+	CHECK_EQ_UINT(r.pending, 1);
+	CHECK_EQ_UINT(r.oldest_ns, 1030 * MS);
+	datagrams_done(&datagrams);
+}

@@ -29,6 +29,7 @@ struct drops {
 	uint16_t sport, dport;
 	uint8_t proto, flags; /* TCP */
 	unsigned every;       /* samples from one to the next: 3 */
+	bool once;            /* one, in the fourth sample */
 	unsigned bytes;       /* each: 60 */
 	const char *place;
 	bool leaves;
@@ -140,7 +141,8 @@ static void put_client(struct snapshot *snapshot, const struct drops *drops)
 static void put_sample(struct snapshot *snapshot, unsigned sample, const void *context)
 {
 	const struct drops *drops = context;
-	unsigned events = (sample + drops->every - 1) / drops->every, ports = max_of(drops->ports, 1u);
+	unsigned events = drops->once ? sample >= 4 : (sample + drops->every - 1) / drops->every,
+		 ports = max_of(drops->ports, 1u);
 
 	put_host(snapshot);
 	if (sample > 1)
@@ -222,6 +224,35 @@ TEST(invalid_packets_are_most_of_those_dropped)
 	CHECK_EQ_TEXT(LOOK(IN, .every = 1, .invalid = 100), "conntrack-invalid filter:netfilter");
 	CHECK_EQ_TEXT(LOOK(IN, .every = 1), "firewall-drop filter:netfilter");
 	CHECK_EQ_TEXT(LOOK(IN, .every = 1, .invalid = 40), "firewall-drop filter:netfilter");
+}
+
+/* Retransmissions are seconds apart soon: one is enough where nothing else moves. */
+TEST(one_packet_of_a_connection_that_rests)
+{
+	CHECK_EQ_TEXT(LOOK(IN, .once = true), "firewall-drop filter:netfilter");
+	CHECK_EQ_TEXT(LOOK(.reason = "NETFILTER_DROP", .from = "10.1.1.5", .to = "10.1.1.1", .sport = 5556, .dport = 80,
+			   .flags = ACK, .once = true),
+		      "");
+}
+
+#define REPLIES .reason = "NETFILTER_DROP", .from = "10.1.1.5", .to = "10.2.2.2", .sport = 443, .dport = 40000
+
+/* To ten ports in turn: the answers of a service, or somebody who looks for open ones. */
+TEST(replies_to_many_ports_are_no_scan)
+{
+	CHECK_EQ_TEXT(LOOK(REPLIES, .flags = SYN | ACK, .ports = 10, .every = 1), "firewall-drop filter:netfilter");
+	CHECK_EQ_TEXT(LOOK(REPLIES, .flags = SYN, .ports = 10, .every = 1), "");
+}
+
+/* The same connection acknowledges again, or each time another one does. */
+TEST(acknowledgements_that_come_again)
+{
+	CHECK_EQ_TEXT(LOOK(.reason = "NETFILTER_DROP", .from = "198.51.100.5", .to = "10.2.2.2", .sport = 40000,
+			   .dport = 443, .flags = ACK, .every = 2),
+		      "firewall-drop filter:netfilter");
+	CHECK_EQ_TEXT(LOOK(.reason = "NETFILTER_DROP", .from = "198.51.100.5", .to = "10.2.2.2", .sport = 40000,
+			   .dport = 443, .flags = ACK, .once = true),
+		      "");
 }
 
 #define OUT .reason = "IP_OUTNOROUTES", .from = "10.1.1.1", .to = "10.1.1.5", .sport = 80, .dport = 5555, .leaves = true

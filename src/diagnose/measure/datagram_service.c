@@ -6,6 +6,8 @@
 
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/conn.h"
+#include "diagnose/measure/endpoint.h"
+#include "diagnose/measure/exchange.h"
 #include "diagnose/measure/flow_module.h"
 #include "diagnose/measure/refusal.h"
 #include "probe/datagram.h"
@@ -30,6 +32,7 @@ static const struct field datagram_fields[] = {
 	      .unit = "%"),
 	FIELD(M, dgram_comm, TEXT, "name of the program that waited last"),
 	FIELD(M, dgram_pid, ID, "its process", .zero_is_unknown = true),
+	FIELD(M, dgram_asks, COUNT, "of a service here: connections on which its program itself waits for a reply"),
 };
 #undef M
 RECORD_TYPE(datagram_measures_type, "measure.datagram", struct datagram_measures, datagram_fields,
@@ -67,7 +70,7 @@ static bool see(const struct window *window, struct state *state, const struct d
 
 	memset(&key, 0, sizeof(key));
 	key.addr = d->raddr;
-	key.port = d->rport;
+	key.port = d->serves ? d->lport : d->rport;
 	s = map_put(&state->services, &key, NULL);
 	if (!s)
 		return false;
@@ -77,7 +80,7 @@ static bool see(const struct window *window, struct state *state, const struct d
 		memmove(&s->wait_ns[1], &s->wait_ns[0], sizeof(s->wait_ns) - sizeof(s->wait_ns[0]));
 		s->wait_ns[0] = 0;
 	}
-	s->wait_ns[0] = max_of(s->wait_ns[0], d->lport ? d->oldest_ns : 0);
+	s->wait_ns[0] = max_of(s->wait_ns[0], d->pending ? d->oldest_ns : 0);
 	s->last = *d;
 	s->now.requests = d->requests;
 	s->now.repeats = d->repeats;
@@ -122,7 +125,7 @@ static uint64_t rtt_of(const struct graph *graph, const struct addr *raddr)
 	return rtt_ns;
 }
 
-static const struct datagram_measures *measure(const struct service_track *s, struct graph *graph)
+static struct datagram_measures *measure(const struct service_track *s, struct graph *graph)
 {
 	const struct totals *a = &s->begin[WINDOWS - 1], *b = &s->now;
 	struct datagram_measures *m = graph_alloc(graph, sizeof(*m));
@@ -152,6 +155,35 @@ static const struct datagram_measures *measure(const struct service_track *s, st
 	return m;
 }
 
+static uint64_t asks_of(const struct graph *graph, const struct module *app)
+{
+	uint64_t asks = 0;
+
+	vec_each(&graph->modules, at) {
+		const struct exchange_measures *x = (*at)->measures.exchange;
+
+		asks += app && x && (*at)->related[MODULE_APP] == app && !x->serves &&
+			(x->reply_wait_share > 0.3 || x->unreplied_ns != UINT64_MAX);
+	}
+	return asks;
+}
+
+/* A service of this host is its socket. */
+static void join_socket(const struct service_track *s, struct datagram_measures *m, const struct graph *graph)
+{
+	vec_each(&graph->modules, at) {
+		const struct udp_measures *udp = (*at)->measures.udp;
+
+		if (!udp || udp->lport != s->last.lport)
+			continue;
+		(*at)->measures.datagram = m;
+		m->dgram_asks = asks_of(graph, (*at)->related[MODULE_APP]);
+		if (m->dgram_overdue > 0)
+			(*at)->activity = ACTIVITY_WAITING;
+		return;
+	}
+}
+
 static void add_module(const struct service_track *s, const struct datagram_measures *m, struct graph *graph)
 {
 	struct endpoint remote = {s->last.raddr, s->last.rport};
@@ -176,9 +208,13 @@ static void finish(struct window *window, void *data, struct graph *graph)
 
 	track_each(window, &state->services, const struct service_track, s)
 	{
-		const struct datagram_measures *m = measure(s, graph);
+		struct datagram_measures *m = measure(s, graph);
 
-		if (m && (m->dgram_overdue > 0 || m->dgram_repeats > 0 || m->dgram_slow_share > 0))
+		if (!m || !(m->dgram_overdue > 0 || m->dgram_repeats > 0 || m->dgram_slow_share > 0))
+			continue;
+		if (s->last.serves)
+			join_socket(s, m, graph);
+		else
 			add_module(s, m, graph);
 	}
 	track_forget(window, &state->services, NULL);
@@ -191,7 +227,7 @@ static void release(void *data)
 
 static const struct measurer datagram_measurer = {
 	.name = "datagram",
-	.stage = MEASURE_PATH,
+	.stage = MEASURE_EGRESS,
 	.needs = MEASURER_NEEDS(&datagram_type),
 	.state_size = sizeof(struct state),
 	.initial = &initial,

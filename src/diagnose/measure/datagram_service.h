@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is measured of a remote service that is asked by UDP. */
+/* What is measured of a service that is asked by UDP: a remote one, or one of this host. */
 #pragma once
 
 #include "record/field.h"
@@ -13,6 +13,7 @@ struct datagram_measures {
 	double dgram_waited_share;
 	char dgram_comm[16];
 	uint32_t dgram_pid;
+	uint64_t dgram_asks;
 };
 
 extern const struct record_type datagram_measures_type;
