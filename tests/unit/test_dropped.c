@@ -59,6 +59,7 @@ static void put_host(struct snapshot *snapshot)
 {
 	struct address_record here = {.ifindex = 2, .dev = "eth0", .laddr = address("10.1.1.1"), .prefix = 24};
 	struct socket_record *listener = snapshot_table_add(snapshot_table(snapshot, &socket_type)), *conn;
+	struct tcp_record *tcp;
 
 	listener->proto = TCP;
 	listener->state = SOCKET_LISTEN;
@@ -77,7 +78,8 @@ static void put_host(struct snapshot *snapshot)
 	conn->cookie = 2;
 	conn->recvq_bytes = conn->sendq_bytes = 0;
 	conn->tcp = 0;
-	(void)snapshot_table_add(snapshot_table(snapshot, &tcp_type));
+	tcp = snapshot_table_add(snapshot_table(snapshot, &tcp_type));
+	tcp->bytes_received = tcp->bytes_sent = tcp->bytes_acked = 1000;
 	put(snapshot, &address_type, &here);
 }
 
