@@ -43,7 +43,7 @@ static const struct option_spec options[] = {
 	OPTION(struct agent_options, serve.live.netns, TEXT, "netns", 'N', "NETNS",
 	       "limit to this network namespace: name, path or pid (default: all)"),
 	OPTION(struct agent_options, serve.live.passive, FLAG, "passive", 0, NULL,
-	       "do not send keep-alive segments to peers of silent connections"),
+	       "do not send keep-alive segments to peers of silent or stuck connections"),
 	OPTION(struct agent_options, serve.live.rules, TEXT, "rules", 0, "DIR",
 	       "add the *.rules files of this directory", .file = FILE_READ),
 	OPTION_END,

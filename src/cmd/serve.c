@@ -17,7 +17,7 @@ static const struct option_spec options[] = {
 	       "stop after this time (default: at Ctrl-C)"),
 	NETNS_OPTION(struct serve_options, live.netns),
 	OPTION(struct serve_options, live.passive, FLAG, "passive", 0, NULL,
-	       "do not send keep-alive segments to peers of silent connections"),
+	       "do not send keep-alive segments to peers of silent or stuck connections"),
 	OPTION(struct serve_options, live.rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory",
 	       .file = FILE_READ),
 	OPTION(struct serve_options, live.past, TEXT, "past", 0, "FILE",

@@ -2,7 +2,8 @@
 /*
  * A silent connection may be idle, or its path may be dead: one end cannot distinguish the two. So nest probes the peer
  * like TCP keepalive: a segment without data, with a sequence number already acknowledged, which every TCP must
- * acknowledge. Type "keepalive", one record per probed connection.
+ * acknowledge. The same tells what becomes of the segments of a stuck connection, whose own retransmissions are seconds
+ * apart. Type "keepalive", one record per probed connection.
  */
 #pragma once
 

@@ -41,7 +41,7 @@ const struct option_spec diagnosis_option_table[] = {
 	OPTION(struct diagnosis_options, engine, TEXT, "engine", 0, "NAME",
 	       "inference engine: rules (default), nest2011, flowdiagnoser"),
 	OPTION(struct diagnosis_options, passive, FLAG, "passive", 0, NULL,
-	       "do not send keep-alive segments to peers of silent connections"),
+	       "do not send keep-alive segments to peers of silent or stuck connections"),
 	OPTION(struct diagnosis_options, no_containers, FLAG, "no-containers", 0, NULL,
 	       "do not look into the network namespaces of containers"),
 	OPTION_GROUP(struct diagnosis_options, input, input_option_table),
