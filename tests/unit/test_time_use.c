@@ -15,6 +15,7 @@ struct case_of {
 	struct blocking_record rows[ROWS_MAX]; /* wait_ns and count of one sample */
 	bool has_second;                       /* a thread with nothing but rows of another tid */
 	bool gap;
+	bool has_sent; /* all that it has written */
 };
 
 static struct blocking_record row(uint32_t tid, uint8_t what, uint16_t rport, uint64_t wait_ns)
@@ -81,6 +82,8 @@ static struct time_use divide(const struct case_of *of, unsigned width, struct b
 		scene.thread.run_ns += of->run_ns;
 		scene.thread.wait_ns += of->delay_ns;
 		send_well(&scene);
+		if (of->has_sent)
+			scene.tcp.notsent_bytes = 0;
 		fill(snapshot, &scene, sample);
 		add_sample(snapshot, &scene, of, sample);
 		window_add(window, snapshot);
@@ -124,7 +127,7 @@ TEST(shares_are_what_passed)
 /* Where waits were measured for a part of the time, they stand for the rest. */
 TEST(measured_waits_fill_the_rest)
 {
-	struct case_of of = {.run_ns = 100 * MS};
+	struct case_of of = {.run_ns = 100 * MS, .has_sent = true};
 	struct time_use use;
 
 	of.rows[0] = row(4711, BLOCKING_RECEIVE, 5001, 10 * MS);
@@ -135,6 +138,22 @@ TEST(measured_waits_fill_the_rest)
 	CHECK_NEAR(share_of(&use, TIME_ANSWER), 0.25, 0.001);
 	CHECK_NEAR(share_of(&use, TIME_IDLE), 0.25, 0.001);
 	CHECK(use.estimate);
+}
+
+/* A program that polls with data that it could not send yet waits to write more. */
+TEST(polls_with_unsent_data)
+{
+	struct case_of of = {.run_ns = 100 * MS};
+	struct time_use use;
+
+	of.rows[0] = row(4711, BLOCKING_POLL, 0, 100 * MS);
+	use = divide(&of, 80, NULL);
+	CHECK_NEAR(share_of(&use, TIME_NETWORK), 0.5, 0.001);
+	CHECK_NEAR(share_of(&use, TIME_IDLE), 0, 0.001);
+	of.has_sent = true;
+	use = divide(&of, 80, NULL);
+	CHECK_NEAR(share_of(&use, TIME_NETWORK), 0, 0.001);
+	CHECK_NEAR(share_of(&use, TIME_IDLE), 0.5, 0.001);
 }
 
 TEST(idle_threads_do_not_count)
