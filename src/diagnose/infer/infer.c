@@ -358,6 +358,18 @@ static bool share_inside(const struct hypothesis *near, const struct hypothesis 
 	return false;
 }
 
+/* The end of a connection knows more of its path than the host that forwards its packets. */
+static bool is_seen_from_its_end(const struct hypothesis *end, const struct hypothesis *h)
+{
+	if (!is_outside(end->accused) || !end->accused->place || h->accused->place ||
+	    end->certainty < INFER_THRESHOLD)
+		return false;
+	vec_each(&h->affects, module)
+		if ((*module)->kind == MODULE_FLOW && (*module)->carries && hypothesis_affects(end, *module))
+			return true;
+	return false;
+}
+
 /*
  * To a container the rest of its host is path and peer, and so is a container to its host: what either sees of itself
  * explains a connection of both better than what the other suspects of it.
@@ -367,8 +379,9 @@ static bool is_known_nearer(const struct verdict *verdict, const struct hypothes
 	if (!is_outside(h->accused))
 		return false;
 	vec_each(&verdict->hypotheses, near)
-		if (!is_outside((*near)->accused) && (*near)->certainty > h->certainty - INFER_MARGIN &&
-		    (share_inside(*near, h) || passes(h, (*near)->accused)))
+		if (is_seen_from_its_end(*near, h) ||
+		    (!is_outside((*near)->accused) && (*near)->certainty > h->certainty - INFER_MARGIN &&
+		     (share_inside(*near, h) || passes(h, (*near)->accused))))
 			return true;
 	return false;
 }
