@@ -34,6 +34,8 @@ static const struct field far_end_fields[] = {
 	FIELD(M, in_lost_share, RATIO, "share of the segments sent there that did not arrive here", .unit = "%"),
 	FIELD(M, in_steady_share, RATIO,
 	      "lowest share of the last three windows that was retransmitted there and needed", .unit = "%"),
+	FIELD(M, in_repeated_share, RATIO,
+	      "share of the last three windows that was retransmitted there and needed", .unit = "%"),
 	FIELD(M, in_missing_bytes, BYTES, "sent there at least two RTTs ago and not received here"),
 	FIELD(M, in_overdue_ns, DURATION, "how long ago the first of them was sent"),
 	FIELD(M, out_delay_change_ns, DURATION, "one-way delay to there, above the lowest of the last minutes"),
@@ -206,6 +208,10 @@ static void measure_streams(struct far_end_view *view, const struct end_key *key
 	if (!pair->reused) {
 		m->out_steady_share = steady_share(&pair->sides[END_HERE], track->ends_ns, 0);
 		m->in_steady_share = steady_share(&pair->sides[END_THERE], track->ends_ns, view->offset_ns);
+		if (track->ends_ns[3])
+			m->in_repeated_share =
+				end_history_repeated(&pair->sides[END_THERE],
+						     shifted(track->ends_ns[3], view->offset_ns), there_ns);
 	}
 	count_lost(pair, END_THERE, track->in, &m->in_segs, &m->in_arrived_segs, &m->in_lost_segs, &m->in_lost_share);
 	find_missing(pair, END_HERE, now_ns, patience_ns, view->offset_ns, &m->out_missing_bytes, &m->out_overdue_ns);
@@ -288,6 +294,7 @@ void far_end_measures_init(struct far_end_measures *m, const char *conn)
 		.out_lost_share = NAN,
 		.out_steady_share = NAN,
 		.in_steady_share = NAN,
+		.in_repeated_share = NAN,
 		.in_lost_share = NAN,
 		.out_bytes = UINT64_MAX,
 		.out_arrived_bytes = UINT64_MAX,

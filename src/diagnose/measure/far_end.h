@@ -14,7 +14,7 @@ struct far_end_measures {
 	/* From here to there, and from there to here, in the last windows. */
 	uint64_t out_segs, out_arrived_segs, out_lost_segs;
 	uint64_t in_segs, in_arrived_segs, in_lost_segs;
-	double out_lost_share, in_lost_share, out_steady_share, in_steady_share;
+	double out_lost_share, in_lost_share, out_steady_share, in_steady_share, in_repeated_share;
 	uint64_t out_bytes, out_arrived_bytes, in_bytes, in_arrived_bytes; /* of this window */
 	uint64_t out_missing_bytes, out_overdue_ns, in_missing_bytes, in_overdue_ns;
 	/* Against the lowest of the last minutes. */
