@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How many connections that move are followed at rest: so many that the recording holds --age in --size. Each of them
- * is a row per sample, which is most of what a busy host writes. Pure: the caller measures and acts.
+ * How many connections that move are followed at rest, for the recording to hold --age in --size. Each of them is a row
+ * per sample, which is most of what a busy host writes. Pure: the caller measures and acts.
  */
 #pragma once
 

@@ -284,8 +284,7 @@ static bool find_finding(const struct graph *graph, const struct module *module,
 		if (diagnosis_graph(netns->diagnosis) != graph ||
 		    !diagnosis_suspects(netns->diagnosis, module->id, &suspicion))
 			continue;
-		*ret_finding =
-			(struct far_end_finding){suspicion.cause, suspicion.layer, suspicion.certainty};
+		*ret_finding = (struct far_end_finding){suspicion.cause, suspicion.layer, suspicion.certainty};
 		return true;
 	}
 	return false;

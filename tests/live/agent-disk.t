@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 300
-# nest agent on a busy host with a small recording: it follows fewer of the connections that move, says so, finds the one
-# that stalls all the same, and a replay gives the verdicts that the agent gave.
+# nest agent on a busy host with a small recording: it follows fewer of the connections that move, says so, finds the
+# one that stalls all the same, and a replay gives the verdicts that the agent gave.
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3
@@ -42,7 +42,8 @@ ask() {
 }
 # Each sample has the rows of the connections that it follows.
 followed() {
-	ask "SELECT count(*) FROM socket WHERE (SELECT max(id) FROM sample) BETWEEN first AND last AND state = 'ESTABLISHED'"
+	ask "SELECT count(*) FROM socket
+		WHERE (SELECT max(id) FROM sample) BETWEEN first AND last AND state = 'ESTABLISHED'"
 }
 wait_for 20 eval '[ "$(followed)" -gt 0 ]'
 compare "$(followed)" -gt 40 'at first many connections are followed'
@@ -65,15 +66,14 @@ ask "SELECT json_group_array(json_object('end', v.time_ns, 'causes', (SELECT jso
 	(SELECT cause FROM finding f WHERE f.time_ns = v.time_ns ORDER BY f.rowid)))) FROM verdict v" >"$room/live.json"
 is "$(python3 - "$room/live.json" "$room/again.json" <<-'END'
 	import json, sys
-	live = {v["end"] // 10**6: [c for c in json.loads(v["causes"])] if isinstance(v["causes"], str) else v["causes"]
-	        for v in json.load(open(sys.argv[1]))}
+	live = {v["end"] // 10**6: json.loads(v["causes"]) for v in json.load(open(sys.argv[1]))}
 	again = {}
 	for line in open(sys.argv[2]):
 	    w = json.loads(line)
 	    again[w["start_ns"] // 10**6 + w["window_ms"]] = [f["cause"] for f in w["findings"]]
 	both = [end for end in again if any(abs(end - other) <= 1 for other in live)]
 	same = sum(again[end] == next(live[other] for other in live if abs(end - other) <= 1) for end in both)
-	print("# %d windows live, %d again, %d at the same time, %d the same" % (len(live), len(again), len(both), same),
+	print(f"# {len(live)} windows live, {len(again)} again, {len(both)} at the same time, {same} the same",
 	      file=sys.stderr)
 	print(len(both) > 60 and same == len(both), any("app-not-reading" in causes for causes in again.values()))
 END

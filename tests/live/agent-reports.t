@@ -51,8 +51,9 @@ openssl req -x509 -newkey rsa:2048 -nodes -keyout "$room/key.pem" -out "$room/ce
 # shellcheck disable=SC2016 # for the inner shell
 unshare -m sh -c 'mount -t tmpfs tmpfs /run/systemd && mkdir /run/systemd/journal && : >/run/systemd/journal/socket &&
 	mount --bind "$1/journal.sock" /run/systemd/journal/socket && mount --bind "$1/group" /etc/group || exit 1
-	shift; exec "$@"' sh "$room" nsenter --net="/run/netns/$host" -- "$nest" agent --store "$room/agent.nest" -N "$host" \
-	--socket "$room/find.sock" --listen 127.0.0.1:9475 --tls-cert "$room/cert.pem" --tls-key "$room/key.pem" \
+	shift; exec "$@"' sh "$room" nsenter --net="/run/netns/$host" -- "$nest" agent --store "$room/agent.nest" \
+	-N "$host" --socket "$room/find.sock" \
+	--listen 127.0.0.1:9475 --tls-cert "$room/cert.pem" --tls-key "$room/key.pem" \
 	--token-file "$room/token" --on-finding journal --on-finding "unix:$room/nobody.sock" \
 	--on-finding http://127.0.0.1:9/ --debounce 12s --max-cpu 0 >"$room/agent.out" 2>"$room/agent.err" &
 agent=$!
@@ -94,7 +95,8 @@ compare "$(figures "$room/entries" 'int(r[1]["at"] - r[0]["at"] + 0.5)')" -ge 12
 is "$(metrics -o /dev/null -w '%{http_code}')" 401 'metrics without the token: 401'
 is "$(metrics -H 'Authorization: Bearer 0123456789abcdef0123' | tail -n 1)" '# EOF' 'with it, over TLS'
 lost() {
-	metrics -H 'Authorization: Bearer 0123456789abcdef0123' | awk '$1 == "nest_agent_reports_lost_total" { print $2 }'
+	metrics -H 'Authorization: Bearer 0123456789abcdef0123' |
+		awk '$1 == "nest_agent_reports_lost_total" { print $2 }'
 }
 ok 'what nobody takes is counted' wait_for 40 eval '[ "$(lost)" -ge 2 ]'
 
@@ -109,13 +111,14 @@ except OSError as error: print(type(error).__name__)' "$room/find.sock"
 chmod 755 "$room"
 is "$(setpriv --reuid 65534 --regid 65534 --groups 54321 bash -c "$(declare -f ask); room=$room; ask")" True \
 	'a member of the group nest gets an answer'
-is "$(setpriv --reuid 65534 --regid 65534 --clear-groups bash -c "$(declare -f ask); room=$room; ask")" PermissionError \
-	'another user does not'
+is "$(setpriv --reuid 65534 --regid 65534 --clear-groups bash -c "$(declare -f ask); room=$room; ask")" \
+	PermissionError 'another user does not'
 
 # Its past
 export NEST_AGENT=$room/find.sock
 like "$(in_ns "$host" "$nest" 2>/dev/null)" "baseline: [0-9]+ (s|min)" 'a bare nest uses the past of the agent'
-nsenter --net="/run/netns/$host" -- "$nest" serve --listen "unix:$room/serve.sock" >"$room/serve.out" 2>"$room/serve.err" &
+nsenter --net="/run/netns/$host" -- "$nest" serve --listen "unix:$room/serve.sock" \
+	>"$room/serve.out" 2>"$room/serve.err" &
 serve=$!
 note_process "$serve"
 wait_ready "$room/serve.err"

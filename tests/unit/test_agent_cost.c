@@ -134,7 +134,8 @@ TEST(no_limit_sheds_nothing)
 /* --- the recording --- */
 
 /* Each connection that moves is a row of 200 B per second; the rest is 3 kB per second. */
-static uint64_t write_for(struct disk_budget *budget, uint64_t *now_ns, uint64_t bytes, unsigned moving, unsigned minutes)
+static uint64_t write_for(struct disk_budget *budget, uint64_t *now_ns, uint64_t bytes, unsigned moving,
+			  unsigned minutes)
 {
 	for (unsigned i = 0; i < minutes * 12; i++) {
 		*now_ns += 5 * NSEC_PER_SEC;

@@ -249,9 +249,8 @@ TEST(two_windows_confirm)
 /* With hindsight a window is reported with the next one, which may confirm it; the last one at the end. */
 TEST(the_next_window_confirms)
 {
-	_cleanup_(knowledge_freep) struct knowledge *k =
-		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.9", "x")
-			     RULE("b", "level == 1", "c", "0.6", "x"));
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "resolver") RULE(
+		"a", "level > 1", "c", "0.9", "x") RULE("b", "level == 1", "c", "0.6", "x"));
 	_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
 	static const uint64_t levels[] = {0, 5, 1, 0, 5, 0, 5, 5};
 	static const double said[] = {0, 0.6, 0.6, -0.6, 0.6, 0, 0.9, 0.9};

@@ -141,7 +141,7 @@ struct diagnosis {
 	struct graph *next_graph;
 	struct verdict *next_verdict;
 	struct map next_certainty; /* "cause module" -> double */
-	bool has_new;      /* the last window confirmed a hypothesis for the first time */
+	bool has_new;              /* the last window confirmed a hypothesis for the first time */
 	uint64_t starts[DIAGNOSIS_WINDOWS];
 	unsigned windows;
 	uint64_t baseline_s;

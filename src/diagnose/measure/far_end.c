@@ -34,8 +34,8 @@ static const struct field far_end_fields[] = {
 	FIELD(M, in_lost_share, RATIO, "share of the segments sent there that did not arrive here", .unit = "%"),
 	FIELD(M, in_steady_share, RATIO,
 	      "lowest share of the last three windows that was retransmitted there and needed", .unit = "%"),
-	FIELD(M, in_repeated_share, RATIO,
-	      "share of the last three windows that was retransmitted there and needed", .unit = "%"),
+	FIELD(M, in_repeated_share, RATIO, "share of the last three windows that was retransmitted there and needed",
+	      .unit = "%"),
 	FIELD(M, in_missing_bytes, BYTES, "sent there at least two RTTs ago and not received here"),
 	FIELD(M, in_overdue_ns, DURATION, "how long ago the first of them was sent"),
 	FIELD(M, out_delay_change_ns, DURATION, "one-way delay to there, above the lowest of the last minutes"),
@@ -96,8 +96,8 @@ static void count_lost(const struct end_pair *pair, enum end_side from, const ui
 }
 
 /*
- * A queue that overflowed once, as at the end of slow start, loses nothing in the windows before and after. The sender's
- * counters, because a share of single windows is small: what is out of order at a sample would hide it.
+ * A queue that overflowed once, as at the end of slow start, loses nothing in the windows before and after. From the
+ * counters of the sender, because a share of single windows is small: what is out of order at a sample would hide it.
  */
 static double steady_share(const struct end_history *sender, const uint64_t *ends_ns, int64_t offset_ns)
 {
@@ -209,9 +209,8 @@ static void measure_streams(struct far_end_view *view, const struct end_key *key
 		m->out_steady_share = steady_share(&pair->sides[END_HERE], track->ends_ns, 0);
 		m->in_steady_share = steady_share(&pair->sides[END_THERE], track->ends_ns, view->offset_ns);
 		if (track->ends_ns[3])
-			m->in_repeated_share =
-				end_history_repeated(&pair->sides[END_THERE],
-						     shifted(track->ends_ns[3], view->offset_ns), there_ns);
+			m->in_repeated_share = end_history_repeated(
+				&pair->sides[END_THERE], shifted(track->ends_ns[3], view->offset_ns), there_ns);
 	}
 	count_lost(pair, END_THERE, track->in, &m->in_segs, &m->in_arrived_segs, &m->in_lost_segs, &m->in_lost_share);
 	find_missing(pair, END_HERE, now_ns, patience_ns, view->offset_ns, &m->out_missing_bytes, &m->out_overdue_ns);
