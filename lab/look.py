@@ -7,15 +7,17 @@ same time would disturb each other and a recorder would be a past for all:
     early   one look from before the fault to the end; each window is scored
     late    looks of 3 s that begin after the fault; the last verdict is scored
     past    the same looks, with a recorder running since before the fault
-    both    recorders at both ends; afterwards one look at both recordings,
-            each window is scored
+    both    recorders at both ends since before the fault; afterwards one look
+            at both recordings, each window is scored
 """
 
+import contextlib
 import json
 import os
 import random
 import shlex
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -40,6 +42,9 @@ LATE_SECONDS = 3
 LATE_FROM, LATE_TO, LATE_APART = 2.0, 20.0, 6.0
 # To start, and to print a verdict.
 LATE_SLACK = 1.5
+# Both ends: how long recorders may take to begin, and record before the fault.
+READY_SECONDS = 30
+BASELINE_SECONDS = 3.2
 
 
 def late_end(plan):
@@ -227,6 +232,28 @@ def end_recorders(lab):
     return [Recorder(lab, f"recorder-{end}", RECORDER_BOTH,
                      {"recording": end_path(lab, end)}, host)
             for end, host in ends.items()]
+
+
+def samples_of(path):
+    """How many samples a recording that is being written has."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro",
+                                                uri=True)) as recording:
+            return recording.execute("SELECT count(*) FROM sample").fetchone()[0]
+    except sqlite3.Error:
+        return 0
+
+
+def until_recorded(lab, fault_at):
+    """Wait until both ends are recorded; by how much the fault is too early.
+
+    On a busy machine a recorder needs seconds for its first sample.
+    """
+    deadline = time.monotonic() + READY_SECONDS
+    while min(samples_of(end_path(lab, end)) for end in ("here", "there")) < 2 \
+            and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return max(0.0, time.monotonic() + BASELINE_SECONDS - fault_at)
 
 
 def end_path(lab, end):

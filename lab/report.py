@@ -175,6 +175,8 @@ SUMMARY = (
     ("truth within the ambiguous set", lambda total:
      f"{interval(total['set_has_truth'])}, mean size "
      f"{decimal(total['mean_set_size'], 2)}"),
+    ("ambiguous between path, peer and own host", lambda total:
+     interval(total["mixed_sides"])),
     ("healthy, alarmed (FPR)", lambda total: interval(total["fpr"])),
     ("healthy kinds", lambda total: str(total["healthy_kinds"])),
     ("false alarms per healthy hour", alarms_text, ("early", "both")),

@@ -313,6 +313,9 @@ class Lab:
         if command and way == "past":
             self.recorder = look.Recorder(self)
         ends = look.end_recorders(self) if command and way == "both" else []
+        if ends:
+            self.begin += look.until_recorded(self,
+                                              self.begin + self.plan.fault_at)
         live = [] if way == "both" else looks
         for moment, action in sorted(self.actions(command, live),
                                      key=lambda one: one[0]):

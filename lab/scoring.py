@@ -260,6 +260,7 @@ class Judgement:
     layers: set
     set_size: int
     in_set: bool
+    sides: int
     said: str = "nothing"
     accused: str = None
     window: Window = None
@@ -294,7 +295,14 @@ def judge(run, window):
         {layer_of(finding, answers) for finding in counted},
         len(candidates),
         any(candidates & set(answer["causes"]) for answer in answers),
+        len({side_of(cause) for cause in candidates}),
         say(window, counted), top.get("module") if top else None, window)
+
+
+def side_of(cause):
+    """Where a cause lies: path, peer or own host."""
+    layer = LAYER_OF.get(cause)
+    return layer if layer in ("path", "peer") else "own host"
 
 
 def say(window, counted):
@@ -321,7 +329,7 @@ def silent_seconds(run):
 
 
 SILENCE = Judgement("impact", False, False, False, "nothing", "nothing", 0, 0,
-                    False, set(), 0, False)
+                    False, set(), 0, False, 0)
 
 
 def judge_run(run):
@@ -446,6 +454,8 @@ def add_up(runs):
                                       len(recovery)),
         "set_has_truth": proportion(sum(one.in_set for one in impact),
                                     len(impact)),
+        "mixed_sides": proportion(sum(one.sides > 1 for one in impact),
+                                  len(impact)),
         "mean_set_size": mean([one.set_size for one in impact
                                if one.set_size]),
         "found_runs": proportion(sum(map(bool, times)), len(faults)),

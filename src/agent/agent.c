@@ -15,9 +15,6 @@
 #define HOUSEKEEPING_NS SHED_PERIOD_NS
 /* A window per second at rest; the samples of a second only while something is suspected. */
 #define REST_NS SHED_PACE_MIN_NS
-/* Connections that are followed, of those that wait and of those that move each; and while too much is asked. */
-#define FOLLOWED     128
-#define FOLLOWED_FEW 16
 /* Between two samples, while too much is asked. */
 #define SHED_NS (10 * NSEC_PER_SEC)
 /* Without a sample for this long, the agent hangs. */
@@ -152,6 +149,23 @@ static void watch_cost(struct agent *agent)
 	apply_shed(agent, before);
 }
 
+/* Growth while samples are dense says nothing about that at rest. */
+static void watch_disk(struct agent *agent)
+{
+	disk_budget_note(&agent->disk, clock_monotonic_ns(), store_size(agent->run->store), !agent->was_dense);
+	agent->was_dense = false;
+}
+
+/* While something is suspected, as many that move as that wait. */
+static void choose_followed(struct agent *agent)
+{
+	struct run_diagnosis *diagnosis = &agent->serve->diagnosis;
+	struct snapshot_request *request = &diagnosis->snapshots.request;
+
+	agent->was_dense |= !diagnosis->rest.resting;
+	request->moving_max = min_of(diagnosis->rest.resting ? agent->disk.moving : FOLLOWED, request->followed_max);
+}
+
 static bool is_alive(void *context)
 {
 	struct agent *agent = context;
@@ -171,6 +185,7 @@ static void on_housekeeping(void *context, uint64_t expirations _unused_)
 	check_stored(agent, keep_window(agent));
 	check_stored(agent, agent_usual_keep(&agent->usual, agent->run->store, false));
 	watch_cost(agent);
+	watch_disk(agent);
 }
 
 /* --- findings --- */
@@ -276,6 +291,7 @@ static int take(struct run_sink *sink, struct run *run _unused_, const void *ite
 
 	if (agent->metrics.samples++ == 0)
 		watchdog_ready(agent->watchdog);
+	choose_followed(agent);
 	return 0;
 }
 
@@ -363,6 +379,7 @@ int agent_run(const struct agent_options *options)
 				    .diagnosed = see_diagnosis};
 	struct serve_options serve = options->serve;
 
+	disk_budget_init(&agent.disk, options->size, options->age_ns);
 	agent_metrics_init(&agent.metrics);
 	usual_init(&agent.usual.usual);
 	serve.guest = &guest;

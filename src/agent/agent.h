@@ -10,6 +10,7 @@
 #include "agent/agent_minutes.h"
 #include "agent/agent_socket.h"
 #include "agent/agent_usual.h"
+#include "agent/disk_budget.h"
 #include "agent/notify.h"
 #include "agent/shed.h"
 #include "agent/watchdog.h"
@@ -48,6 +49,8 @@ struct agent {
 	struct agent_metrics metrics;
 	struct agent_usual usual;
 	struct shed shed;
+	struct disk_budget disk;
+	bool was_dense; /* in this period */
 	char shed_why[80];
 	uint64_t paced_cpu_ns, paced_samples; /* when the pace was chosen last */
 	struct snapshot_left_out left_out[SHED_STEPS];

@@ -19,7 +19,6 @@ struct far_netns {
 	uint32_t netns;
 	struct window *window;
 	struct diagnosis *diagnosis;
-	const struct diagnosis_record *record; /* of the last window; NULL: none yet */
 };
 
 struct far_side {
@@ -266,36 +265,27 @@ void far_side_end_window(struct far_side *far)
 	vec_each(&far->namespaces, netns) {
 		if (netns->window->samples == 0)
 			continue;
-		diagnosis_add_window(netns->diagnosis, window_finish(netns->window));
-		netns->record = diagnosis_get(netns->diagnosis);
+		(void)diagnosis_add_window(netns->diagnosis, window_finish(netns->window));
 	}
 }
 
-static bool affects(const struct finding_record *finding, const char *id)
-{
-	for (uint32_t i = 0; i < finding->affects.count; i++)
-		if (strcmp(text_record_at(&finding->affects, i), id) == 0)
-			return true;
-	return false;
-}
-
-/* The strongest finding of the other end alone about one of its connections. */
+/*
+ * What the other end alone says about one of its connections in this window. Whether another window agrees is asked
+ * once, of what both ends say together.
+ */
 static bool find_finding(const struct graph *graph, const struct module *module, void *context,
 			 struct far_end_finding *ret_finding)
 {
 	struct far_side *far = context;
 
 	vec_each(&far->namespaces, netns) {
-		const struct finding_record *findings = netns->record ? netns->record->findings.items : NULL;
+		struct suspicion suspicion;
 
-		if (!findings || diagnosis_graph(netns->diagnosis) != graph)
+		if (diagnosis_graph(netns->diagnosis) != graph ||
+		    !diagnosis_suspects(netns->diagnosis, module->id, &suspicion))
 			continue;
-		for (uint32_t i = 0; i < netns->record->findings.count; i++)
-			if (affects(&findings[i], module->id)) {
-				*ret_finding = (struct far_end_finding){findings[i].cause, findings[i].layer,
-									findings[i].certainty};
-				return true;
-			}
+		*ret_finding = (struct far_end_finding){suspicion.cause, suspicion.layer, suspicion.certainty};
+		return true;
 	}
 	return false;
 }

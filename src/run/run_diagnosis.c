@@ -138,9 +138,11 @@ static void add_view(struct run_diagnosis *diagnosis, const struct netns_record 
 	diagnosis_set_engine(view->diagnosis, diagnosis->engine);
 	diagnosis_set_selection(view->diagnosis, &diagnosis->options->selection);
 	diagnosis_set_netns_name(view->diagnosis, name);
-	if (diagnosis->far)
+	if (diagnosis->far) {
 		diagnosis_set_seen_from(view->diagnosis, far_side_own_host(diagnosis->far),
 					far_side_far_host(diagnosis->far));
+		diagnosis_set_hindsight(view->diagnosis);
+	}
 	if (recording)
 		diagnosis_set_host(view->diagnosis, recording_host(recording)->host);
 	set_netns_option(view->diagnosis, diagnosis->options, netns, name);
@@ -446,8 +448,7 @@ static void finish_window(struct run_diagnosis *diagnosis, struct diagnosis_view
 	}
 	if (view->containers.count)
 		inside_link(graph);
-	diagnosis_add_window(view->diagnosis, graph);
-	view->windows++;
+	view->windows += diagnosis_add_window(view->diagnosis, graph);
 }
 
 /* Live: the next window is dense where this one suggests something. */
@@ -460,6 +461,23 @@ static void choose_pace(struct run_diagnosis *diagnosis)
 	run_snapshots_set_pace(&diagnosis->snapshots, rest_note(&diagnosis->rest, diagnosis->count.last_ns, stirred)
 							      ? diagnosis->rest.pace_ns
 							      : diagnosis->window_ns / diagnosis->samples);
+}
+
+/* With hindsight a window is concluded with the next one, and the last one at the end. */
+static int report_lagging(struct run_diagnosis *diagnosis)
+{
+	int r = 0;
+
+	if (!diagnosis->last)
+		return 0;
+	diagnosis->last = false;
+	vec_each(&diagnosis->views, view)
+		if (r == 0)
+			r = report_window(diagnosis, *view);
+	diagnosis->last = true;
+	vec_each(&diagnosis->views, view)
+		(*view)->windows += diagnosis_end((*view)->diagnosis);
+	return r;
 }
 
 static int end_window(struct run_diagnosis *diagnosis)
@@ -477,6 +495,8 @@ static int end_window(struct run_diagnosis *diagnosis)
 	diagnosis->last = is_time_over(diagnosis) ||
 			  (diagnosis->windows_wanted && diagnosis->windows >= diagnosis->windows_wanted) ||
 			  (diagnosis->until_settled && all_settled(diagnosis));
+	if (diagnosis->far)
+		r = report_lagging(diagnosis);
 	vec_each(&diagnosis->views, view)
 		if (r == 0)
 			r = report_window(diagnosis, *view);

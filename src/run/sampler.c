@@ -23,7 +23,7 @@
 
 /* All that can be asked for. */
 struct question {
-	uint32_t followed_max;
+	uint32_t followed_max, moving_max;
 	uint8_t active_only, thrifty, no_bpf, repeated, passive, refresh;
 	uint8_t everything; /* all types that are not on demand */
 	uint8_t types[TABLES_MAX];
@@ -62,7 +62,7 @@ static bool is_sound(const struct question *question, size_t tables)
 	for (size_t i = offsetof(struct question, active_only); i < offsetof(struct question, types) + TABLES_MAX; i++)
 		if (bytes[i] > (i < known))
 			return false;
-	return question->followed_max <= FOLLOWED_MAX;
+	return question->followed_max <= FOLLOWED_MAX && question->moving_max <= FOLLOWED_MAX;
 }
 
 static void find_again(struct host *host)
@@ -110,6 +110,7 @@ static int sample(struct host *host, const struct question *question, struct why
 					   .types = question->everything ? NULL : host->types,
 					   .active_only = question->active_only,
 					   .followed_max = question->followed_max,
+					   .moving_max = question->moving_max,
 					   .no_bpf = question->no_bpf,
 					   .repeated = question->repeated,
 					   .passive = question->passive,
@@ -236,6 +237,7 @@ int sampler_ask(struct sampler *sampler, const struct snapshot_request *request,
 	struct question question = {.active_only = request->active_only,
 				    .thrifty = request->thrifty,
 				    .followed_max = (uint32_t)min_of(request->followed_max, (size_t)FOLLOWED_MAX),
+				    .moving_max = (uint32_t)min_of(request->moving_max, (size_t)FOLLOWED_MAX),
 				    .no_bpf = request->no_bpf,
 				    .repeated = request->repeated,
 				    .passive = request->passive,

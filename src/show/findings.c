@@ -210,6 +210,7 @@ void findings_add(struct findings *findings, const struct diagnosis_record *reco
 		forget_last(findings);
 	findings->now_ns = now_ns;
 	findings->windows++;
+	findings->baseline_s = record->baseline_s;
 	end_missing(findings, netns, now_ns, NSEC_PER_SEC);
 	for (uint32_t i = 0; i < record->findings.count; i++) {
 		struct finding_entry *entry = items[i].over ? NULL : find_entry(findings, netns, &items[i]);

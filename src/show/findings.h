@@ -40,7 +40,8 @@ struct findings {
 	VEC(struct finding_entry *) entries;
 	uint64_t dropped; /* old ones that made room */
 	uint64_t now_ns;
-	unsigned windows; /* diagnosed so far */
+	unsigned windows;    /* diagnosed so far */
+	uint64_t baseline_s; /* past that was known before; 0: none */
 	/* Of the last diagnosis. */
 	struct keeper keeper;
 	struct map modules; /* id -> struct limit_record */

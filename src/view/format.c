@@ -447,3 +447,16 @@ void format_add_value(struct buf *out, const struct field *field, const struct v
 		break;
 	}
 }
+
+void format_add_span(struct buf *out, uint64_t seconds)
+{
+	static const struct {
+		const char *name;
+		uint64_t seconds;
+	} units[] = {{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_SIZE(units) && seconds < 2 * units[i].seconds)
+		i++;
+	buf_add_format(out, "%" PRIu64 " %s", seconds / units[i].seconds, units[i].name);
+}

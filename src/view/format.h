@@ -12,6 +12,8 @@ void format_add_value(struct buf *out, const struct field *field, const struct v
 
 /* 1.57 ms */
 void format_add_duration(struct buf *out, int64_t ns);
+/* In one unit, without a fraction: 6 h. */
+void format_add_span(struct buf *out, uint64_t seconds);
 /* 1500 B, 3.10 MB */
 void format_add_bytes(struct buf *out, int64_t bytes);
 /* 6.30 MB/s */

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 400
 # 200 agents, two collectors and a real ClickHouse. The server is killed, a collector is killed, the disk of the other
-# one fills: what agents were told is stored is stored once, and nothing else is missing.
+# one fills: what agents were told is stored is stored once, and nothing else is missing. OUTAGE: seconds without a
+# server, 17 at least.
 . "$(dirname "$0")/../live/lib.sh"
 require_root
 require_cmd python3 curl clickhouse-server
+: "${OUTAGE:=17}"
 . "$(dirname "$0")/fleet.sh"
 
 # The spool of this one is a disk of 1 MiB.
@@ -23,7 +25,7 @@ one=$(free_port) two=$(free_port)
 ok 'ClickHouse starts' start_server
 ok 'a collector starts' start_collector one "$one"
 ok 'and one with a small disk' start_small_collector
-"$agents" -n 200 -s 40 -r 40 "$work/token" "http://127.0.0.1:$one" "http://127.0.0.1:$two" \
+"$agents" -n 200 -s $((OUTAGE + 23)) -r 40 "$work/token" "http://127.0.0.1:$one" "http://127.0.0.1:$two" \
 	>"$work/agents.json" 2>"$work/agents.err" &
 agents_pid=$!
 sleep 10
@@ -33,7 +35,7 @@ stop collector-one KILL
 sleep 3
 : >"$work/collect-one.out"
 start_collector one "$one"
-sleep 10
+sleep $((OUTAGE - 7))
 ok 'ClickHouse is back' start_server
 wait "$agents_pid"
 is "$?" 0 'the agents end'

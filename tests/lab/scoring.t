@@ -136,6 +136,9 @@ def test_fine_print(tap, room):
     unclear = figures([finding("no-route", ambiguous_with=["path-loss"])])
     tap.equal((share(unclear, "set_has_truth"), unclear["mean_set_size"], share(unclear, "top_cause")),
               (1.0, 2.0, 0.0), "the truth within an ambiguous set is counted, but is not a first place")
+    near = figures([finding("path-outage", ambiguous_with=["path-loss"])])
+    tap.equal((share(unclear, "mixed_sides"), share(near, "mixed_sides")), (1.0, 0.0),
+              "whether the set spans path, peer and own host")
 
 
 def test_compound(tap, room):

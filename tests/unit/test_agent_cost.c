@@ -2,6 +2,7 @@
 /* When an agent rests, and what it sheds to stay below a limit of CPU time. */
 #include "unit.h"
 
+#include "agent/disk_budget.h"
 #include "agent/shed.h"
 #include "base/clock.h"
 #include "run/rest.h"
@@ -128,4 +129,55 @@ TEST(no_limit_sheds_nothing)
 	uint64_t times[2] = {NSEC_PER_SEC, NSEC_PER_SEC};
 
 	CHECK_EQ_UINT(use(&shed, times, 2, 20), 0);
+}
+
+/* --- the recording --- */
+
+/* Each connection that moves is a row of 200 B per second; the rest is 3 kB per second. */
+static uint64_t write_for(struct disk_budget *budget, uint64_t *now_ns, uint64_t bytes, unsigned moving,
+			  unsigned minutes)
+{
+	for (unsigned i = 0; i < minutes * 12; i++) {
+		*now_ns += 5 * NSEC_PER_SEC;
+		bytes += 5 * (3000 + 200 * min_of((uint64_t)moving, (uint64_t)budget->moving));
+		disk_budget_note(budget, *now_ns, bytes, true);
+	}
+	return bytes;
+}
+
+TEST(a_recording_is_to_last_its_age)
+{
+	struct disk_budget budget;
+	uint64_t now_ns = NSEC_PER_SEC, bytes = 1000000;
+
+	disk_budget_init(&budget, UINT64_C(512) << 20, 24 * 3600 * NSEC_PER_SEC);
+	CHECK_NEAR(budget.limit, 6213.78, 0.01);
+	/* Few move: all that may be followed are. */
+	bytes = write_for(&budget, &now_ns, bytes, 12, 3);
+	CHECK_EQ_UINT(budget.moving, FOLLOWED);
+	/* 128 rows per second do not fit, 16 do. */
+	bytes = write_for(&budget, &now_ns, bytes, 1000, 3);
+	CHECK_EQ_UINT(budget.moving, FOLLOWED_FEW);
+	/* Never fewer. */
+	bytes = write_for(&budget, &now_ns, bytes, 1000, 10);
+	CHECK_EQ_UINT(budget.moving, FOLLOWED_FEW);
+	CHECK(budget.rate <= 6213.78);
+	/* What is dense is not counted, nor is what is deleted. */
+	now_ns += 60 * NSEC_PER_SEC;
+	disk_budget_note(&budget, now_ns, bytes += 100, false);
+	CHECK_EQ_UINT(budget.moving, FOLLOWED_FEW);
+	now_ns += 60 * NSEC_PER_SEC;
+	disk_budget_note(&budget, now_ns, bytes / 2, true);
+	CHECK_EQ_UINT(budget.moving, FOLLOWED_FEW);
+	bytes /= 2;
+	/* Quiet again. */
+	for (unsigned i = 0; i < 36; i++) {
+		now_ns += 5 * NSEC_PER_SEC;
+		disk_budget_note(&budget, now_ns, bytes += 5000, true);
+	}
+	CHECK_EQ_UINT(budget.moving, FOLLOWED);
+	/* Without a limit of size or age there is none. */
+	disk_budget_init(&budget, 0, NSEC_PER_SEC);
+	bytes = write_for(&budget, &now_ns, bytes, 1000, 3);
+	CHECK_EQ_UINT(budget.moving, FOLLOWED);
 }

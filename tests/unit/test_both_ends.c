@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Both ends of a connection: loss as a difference, and clocks from the exchange, on samples made by hand. */
+#include <math.h>
+
 #include "unit.h"
 
 #include "diagnose/measure/conn_minute.h"
@@ -174,6 +176,46 @@ TEST(moments_narrow_the_bound)
 	CHECK_EQ_UINT(error_ns, 30 * MS);
 	end_pairs_done(&pairs);
 	snapshot_free(snapshot);
+}
+
+/* Most hosts synchronize their clocks: no offset where the exchange allows that. */
+TEST(no_offset_where_none_is_possible)
+{
+	static const struct {
+		int64_t low, high, offset;
+		uint64_t error;
+	} cases[] = {
+		{-100, 300, 0, 300}, {-300, 100, 0, 300}, {0, 10, 0, 10}, {100, 300, 200, 100}, {-300, -100, -200, 100},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct clock_bound bound = {cases[i].low, cases[i].high, true, true};
+		uint64_t error_ns;
+
+		unit_note("case %zu", i);
+		CHECK_EQ_INT(clock_bound_offset(&bound, &error_ns), cases[i].offset);
+		CHECK_EQ_UINT(error_ns, cases[i].error);
+	}
+}
+
+/* What the receiver had already is not loss. */
+TEST(needed_retransmissions_of_a_time)
+{
+	static const struct end_sample samples[] = {
+		{.time_ns = 10, .sent_segs = 100, .retrans_segs = 5, .twice_segs = 1},
+		{.time_ns = 20, .sent_segs = 200, .retrans_segs = 15, .twice_segs = 3},
+		{.time_ns = 30, .sent_segs = 200, .retrans_segs = 15, .twice_segs = 3},
+		{.time_ns = 40, .sent_segs = 300, .retrans_segs = 17, .twice_segs = 9},
+	};
+	struct end_history history = {.cookie = 1};
+
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
+		vec_push(&history.samples, samples[i]);
+	CHECK_NEAR(end_history_repeated(&history, 10, 25), 0.08, 1e-9);
+	CHECK_NEAR(end_history_repeated(&history, 30, 40), 0, 1e-9);
+	CHECK(isnan(end_history_repeated(&history, 20, 30))); /* nothing was sent */
+	CHECK(isnan(end_history_repeated(&history, 5, 20)));  /* not yet seen */
+	vec_done(&history.samples);
 }
 
 TEST(what_only_one_end_has_is_forgotten)

@@ -246,6 +246,71 @@ TEST(two_windows_confirm)
 	}
 }
 
+/* With hindsight a window is reported with the next one, which may confirm it; the last one at the end. */
+TEST(the_next_window_confirms)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "resolver") RULE(
+		"a", "level > 1", "c", "0.9", "x") RULE("b", "level == 1", "c", "0.6", "x"));
+	_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
+	static const uint64_t levels[] = {0, 5, 1, 0, 5, 0, 5, 5};
+	static const double said[] = {0, 0.6, 0.6, -0.6, 0.6, 0, 0.9, 0.9};
+	size_t count = ARRAY_SIZE(levels);
+
+	diagnosis_set_hindsight(d);
+	for (size_t i = 0; i <= count; i++) {
+		const struct diagnosis_record *record;
+		const struct finding_record *findings;
+		struct graph *g = i < count ? graph_new() : NULL;
+		bool concluded;
+
+		if (g) {
+			g->start_ns = 1000000000 * (i + 1);
+			g->window_ns = 1000000000;
+			add(g, "r:1", levels[i], 0);
+		}
+		concluded = g ? diagnosis_add_window(d, g) : diagnosis_end(d);
+		CHECK_EQ_INT(concluded, i > 0);
+		if (!concluded)
+			continue;
+		record = diagnosis_get(d);
+		unit_note("window %zu", i - 1);
+		REQUIRE(record->findings.count == (said[i - 1] != 0));
+		CHECK_EQ_UINT(diagnosis_graph(d)->start_ns, 1000000000 * i);
+		findings = record->findings.items;
+		if (said[i - 1] != 0) {
+			CHECK_NEAR(findings[0].certainty, fabs(said[i - 1]), 1e-9);
+			CHECK_EQ_INT(findings[0].over, said[i - 1] < 0);
+		}
+	}
+	CHECK(!diagnosis_end(d));
+}
+
+/* What one window suggests is known before another one confirms it. */
+TEST(a_suspicion_is_not_confirmed)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k =
+		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.9", "x"));
+	_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
+	static const uint64_t levels[] = {0, 5, 5, 0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
+		struct graph *g = graph_new();
+		struct module *conn = graph_module(g, MODULE_CONN, "conn:1", "1");
+		struct suspicion suspicion;
+
+		conn->related[MODULE_RESOLVER] = add(g, "r:1", levels[i], 0);
+		conn->activity = ACTIVITY_WAITING;
+		diagnosis_add_window(d, g);
+		unit_note("window %zu", i);
+		REQUIRE(diagnosis_suspects(d, "conn:1", &suspicion) == (levels[i] > 1));
+		CHECK(!diagnosis_suspects(d, "conn:2", &suspicion));
+		if (levels[i] > 1) {
+			CHECK_EQ_TEXT(suspicion.cause, "c");
+			CHECK_NEAR(suspicion.certainty, 0.9, 1e-9);
+		}
+	}
+}
+
 /* An ended finding gives way to a current one of the same module or sufferer, and to a module that is gone. */
 TEST(what_is_over_gives_way)
 {

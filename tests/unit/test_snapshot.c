@@ -560,27 +560,43 @@ TEST(a_connection_waits_moves_or_rests)
 
 TEST(a_sieve_adapts_with_hysteresis)
 {
+	struct snapshot_request request = {.followed_max = 128};
 	struct sock_sieve sieve = {};
 
-	sock_sieve_begin(&sieve, 20000, 128);
+	sock_sieve_begin(&sieve, 20000, &request);
 	CHECK_EQ_UINT(sieve.masks[WALK_WAITS], 255);
 	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], 255);
 	sieve.classes[WALK_MOVES] = 32000;
-	sock_sieve_adapt(&sieve, 128);
+	sock_sieve_adapt(&sieve, &request);
 	CHECK_EQ_UINT(sieve.masks[WALK_WAITS], 0);
 	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], 255);
 	sieve.classes[WALK_MOVES] = 14000;
-	sock_sieve_adapt(&sieve, 128);
+	sock_sieve_adapt(&sieve, &request);
 	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], 255);
 	sieve.classes[WALK_MOVES] = 10000;
-	sock_sieve_adapt(&sieve, 128);
+	sock_sieve_adapt(&sieve, &request);
 	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], 127);
 	sieve.classes[WALK_MOVES] = 100;
-	sock_sieve_adapt(&sieve, 128);
+	sock_sieve_adapt(&sieve, &request);
 	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], 0);
 	sieve.classes[WALK_MOVES] = UINT64_MAX;
-	sock_sieve_adapt(&sieve, 128);
+	sock_sieve_adapt(&sieve, &request);
 	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], WALK_MASK_MAX);
+}
+
+TEST(a_sieve_may_follow_fewer_that_move)
+{
+	struct snapshot_request request = {.followed_max = 128, .moving_max = 16};
+	struct sock_sieve sieve = {};
+
+	sock_sieve_begin(&sieve, 2000, &request);
+	CHECK_EQ_UINT(sieve.masks[WALK_WAITS], 15);
+	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], 127);
+	/* Those that were followed before are among those that are followed then. */
+	sieve.classes[WALK_MOVES] = 2000;
+	request.moving_max = 128;
+	sock_sieve_adapt(&sieve, &request);
+	CHECK_EQ_UINT(sieve.masks[WALK_MOVES], 31);
 }
 
 /* --- one namespace of many --- */

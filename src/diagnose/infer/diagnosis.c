@@ -136,7 +136,12 @@ struct diagnosis {
 	struct graph *graph;
 	struct verdict *verdict;
 	struct map traces; /* "cause module" -> struct trace */
-	bool has_new;      /* the last window confirmed a hypothesis for the first time */
+	/* With hindsight, the window after that one: judged, and reported when the next one is known. */
+	bool hindsight;
+	struct graph *next_graph;
+	struct verdict *next_verdict;
+	struct map next_certainty; /* "cause module" -> double */
+	bool has_new;              /* the last window confirmed a hypothesis for the first time */
 	uint64_t starts[DIAGNOSIS_WINDOWS];
 	unsigned windows;
 	uint64_t baseline_s;
@@ -165,6 +170,7 @@ struct diagnosis *diagnosis_new(const struct knowledge *knowledge)
 	if (engine_find(NULL, &d->engine, &why) < 0)
 		abort();
 	d->traces = MAP_INIT(0, sizeof(struct trace), 100000);
+	d->next_certainty = MAP_INIT(0, sizeof(double), 100000);
 	if (gethostname(d->host, sizeof(d->host) - 1) < 0)
 		d->host[0] = '\0';
 	return d;
@@ -217,6 +223,11 @@ void diagnosis_set_seen_from(struct diagnosis *d, const char *own_host, const ch
 	d->far_host = xstrdup(far_host);
 }
 
+void diagnosis_set_hindsight(struct diagnosis *d)
+{
+	d->hindsight = true;
+}
+
 void diagnosis_free(struct diagnosis *d)
 {
 	if (!d)
@@ -225,7 +236,10 @@ void diagnosis_free(struct diagnosis *d)
 	vec_done(&d->memory);
 	verdict_free(d->verdict);
 	graph_free(d->graph);
+	verdict_free(d->next_verdict);
+	graph_free(d->next_graph);
 	map_done(&d->traces);
+	map_done(&d->next_certainty);
 	free(d->netns_name);
 	free(d->netns_option);
 	free(d->baseline_from);
@@ -289,10 +303,15 @@ static double certainty_before(const struct trace *trace)
 	return trace->certainty[1];
 }
 
-/*
- * Confirmed when the newest window and the one before agree; a fact needs no second one. A coarse window confirms
- * nothing new.
- */
+/* That of the window before or, with hindsight, of the one after. */
+static double certainty_beside(const struct diagnosis *d, const char *key, const struct trace *trace)
+{
+	const double *next = map_get(&d->next_certainty, key);
+
+	return next ? fmax(certainty_before(trace), *next) : certainty_before(trace);
+}
+
+/* Confirmed when a window beside it agrees; a fact needs no second one. A coarse window confirms nothing new. */
 static bool is_confirmed(const struct hypothesis *h, void *context)
 {
 	struct diagnosis *d = context;
@@ -302,7 +321,7 @@ static bool is_confirmed(const struct hypothesis *h, void *context)
 	if (!trace || !is_asked_about(h))
 		return false;
 	return hypothesis_is_fact(h) ||
-	       (certainty_before(trace) >= INFER_THRESHOLD && (trace->was_confirmed || !d->graph->coarse));
+	       (certainty_beside(d, key, trace) >= INFER_THRESHOLD && (trace->was_confirmed || !d->graph->coarse));
 }
 
 /* A run has three windows, so two pairs of them: the first two may agree, or the last two. */
@@ -380,7 +399,7 @@ bool diagnosis_is_settled(const struct diagnosis *d)
 	return true;
 }
 
-/* The certainty of a finding is the lower one of two consecutive windows, but for a fact; strongest first. */
+/* The certainty of a finding is the lower one of the two windows that agree, but for a fact; strongest first. */
 static void confirm_hypotheses(struct diagnosis *d)
 {
 	d->has_new = false;
@@ -391,14 +410,42 @@ static void confirm_hypotheses(struct diagnosis *d)
 		if (!trace)
 			continue;
 		if (!hypothesis_is_fact(*h))
-			(*h)->certainty = fmin((*h)->certainty, certainty_before(trace));
+			(*h)->certainty = fmin((*h)->certainty, certainty_beside(d, key, trace));
 		d->has_new |= !trace->was_confirmed;
 		trace->was_confirmed = true;
 	}
 	verdict_sort(d->verdict);
 }
 
-void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
+static struct verdict *judge(const struct diagnosis *d, struct graph *graph)
+{
+	struct verdict *verdict;
+
+	graph_propagate(graph);
+	if (d->selection)
+		selection_apply(graph, d->selection);
+	verdict = d->engine->judge(d->knowledge, graph);
+	if (graph->has_places)
+		verdict_merge_views(verdict);
+	return verdict;
+}
+
+static void note_next(struct diagnosis *d)
+{
+	map_done(&d->next_certainty);
+	d->next_certainty = MAP_INIT(0, sizeof(double), 100000);
+	if (!d->next_verdict)
+		return;
+	vec_each(&d->next_verdict->hypotheses, h) {
+		_cleanup_free_ char *key = trace_key(*h);
+		double *certainty = (*h)->certainty > 0 ? map_put(&d->next_certainty, key, NULL) : NULL;
+
+		if (certainty)
+			*certainty = (*h)->certainty;
+	}
+}
+
+static void conclude(struct diagnosis *d, struct graph *graph, struct verdict *verdict)
 {
 	/* The previous verdict refers to modules of its own graph until it has been carried over. */
 	_cleanup_(graph_freep) _unused_ struct graph *past_graph = d->graph;
@@ -406,12 +453,8 @@ void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 
 	clear_record(d);
 	d->graph = graph;
-	graph_propagate(graph);
-	if (d->selection)
-		selection_apply(graph, d->selection);
-	d->verdict = d->engine->judge(d->knowledge, graph);
-	if (graph->has_places)
-		verdict_merge_views(d->verdict);
+	d->verdict = verdict;
+	note_next(d);
 	age_traces(d);
 	vec_each(&d->verdict->hypotheses, h) {
 		_cleanup_free_ char *key = trace_key(*h);
@@ -428,6 +471,60 @@ void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 	memmove(&d->starts[1], &d->starts[0], sizeof(d->starts) - sizeof(d->starts[0]));
 	d->starts[0] = graph->start_ns;
 	d->windows = min_of(d->windows + 1, (unsigned)DIAGNOSIS_WINDOWS);
+}
+
+/* Concludes the window that waits for the next one, if any. */
+static bool move_on(struct diagnosis *d, struct graph *graph, struct verdict *verdict)
+{
+	struct graph *due_graph = d->next_graph;
+	struct verdict *due_verdict = d->next_verdict;
+
+	d->next_graph = graph;
+	d->next_verdict = verdict;
+	if (due_graph)
+		conclude(d, due_graph, due_verdict);
+	return due_graph;
+}
+
+bool diagnosis_add_window(struct diagnosis *d, struct graph *graph)
+{
+	struct verdict *verdict = judge(d, graph);
+
+	if (d->hindsight)
+		return move_on(d, graph, verdict);
+	conclude(d, graph, verdict);
+	return true;
+}
+
+bool diagnosis_end(struct diagnosis *d)
+{
+	return move_on(d, NULL, NULL);
+}
+
+/* The strongest one in the last window, whether confirmed or not: both lists are sorted. */
+static const struct hypothesis *strongest_of(const struct verdict *verdict, const char *id)
+{
+	const struct hypothesis *best = NULL;
+
+	vec_each(&verdict->hypotheses, h)
+		vec_each(&(*h)->affects, module)
+			if (!best && !(*h)->over && strcmp((*module)->id, id) == 0)
+				best = *h;
+	vec_each(&verdict->losers, h)
+		vec_each(&(*h)->affects, module)
+			if ((!best || (*h)->certainty > best->certainty) && strcmp((*module)->id, id) == 0)
+				best = *h;
+	return best;
+}
+
+bool diagnosis_suspects(const struct diagnosis *d, const char *id, struct suspicion *ret_suspicion)
+{
+	const struct hypothesis *h = d->verdict ? strongest_of(d->verdict, id) : NULL;
+
+	if (!h || h->certainty < INFER_THRESHOLD)
+		return false;
+	*ret_suspicion = (struct suspicion){h->cause->name, layer_name(h->accused->kind), h->certainty};
+	return true;
 }
 
 const struct graph *diagnosis_graph(const struct diagnosis *d)

@@ -132,8 +132,15 @@ void diagnosis_set_host(struct diagnosis *diagnosis, const char *host);
 void diagnosis_set_baseline(struct diagnosis *diagnosis, uint64_t seconds, const char *from);
 /* Both ends were recorded: the connections of its graphs have measures of the other end (far_end.h). */
 void diagnosis_set_seen_from(struct diagnosis *diagnosis, const char *own_host, const char *far_host);
-/* Takes over the graph of the next window and draws the conclusions. */
-void diagnosis_add_window(struct diagnosis *diagnosis, struct graph *graph);
+/*
+ * Of recordings: a window is concluded when the one after it is known, so that what begins in a window is confirmed by
+ * the next one.
+ */
+void diagnosis_set_hindsight(struct diagnosis *diagnosis);
+/* Takes over the graph of the next window and draws the conclusions. False: with hindsight, there are none yet. */
+bool diagnosis_add_window(struct diagnosis *diagnosis, struct graph *graph);
+/* With hindsight: concludes the last window. False: there is none. */
+bool diagnosis_end(struct diagnosis *diagnosis);
 /* The last DIAGNOSIS_WINDOWS windows as a record; valid until the next window. */
 const struct diagnosis_record *diagnosis_get(struct diagnosis *diagnosis);
 /* Whether a finding of the last window is a fact. */
@@ -142,5 +149,11 @@ bool diagnosis_has_fact(const struct diagnosis *diagnosis);
 bool diagnosis_is_settled(const struct diagnosis *diagnosis);
 /* Whether the last window suggests something that is not confirmed yet, or confirmed it. */
 bool diagnosis_is_stirred(const struct diagnosis *diagnosis);
+/* The strongest explanation of the last window for what affects a module, confirmed by another window or not. */
+struct suspicion {
+	const char *cause, *layer;
+	double certainty;
+};
+bool diagnosis_suspects(const struct diagnosis *diagnosis, const char *module, struct suspicion *ret_suspicion);
 /* The graph of the last window, or NULL. */
 const struct graph *diagnosis_graph(const struct diagnosis *diagnosis);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "diagnose/measure/end_track.h"
 
+#include <math.h>
+
 #include "snapshot/netlink/translation.h"
 #include "snapshot/socket/socket.h"
 
@@ -43,6 +45,7 @@ static struct end_sample sample_of(const struct tcp_record *t, uint64_t now_ns)
 				: t->bytes_sent - min_of(t->bytes_retrans, t->bytes_sent),
 		.sent_segs = known32(t->data_segs_out),
 		.retrans_segs = known32(t->total_retrans),
+		.twice_segs = known32(t->dsack_dups),
 		/* The SYN counts as one. */
 		.acked = t->bytes_acked == UINT64_MAX || t->bytes_acked == 0 ? t->bytes_acked : t->bytes_acked - 1,
 		.received = t->bytes_received,
@@ -296,6 +299,10 @@ int64_t clock_bound_offset(const struct clock_bound *bound, uint64_t *ret_error_
 		return bound->has_low && bound->low_ns > 0     ? bound->low_ns
 		       : bound->has_high && bound->high_ns < 0 ? bound->high_ns
 							       : 0;
+	if (bound->low_ns <= 0 && bound->high_ns >= 0) {
+		*ret_error_ns = (uint64_t)max_of(-bound->low_ns, bound->high_ns);
+		return 0;
+	}
 	/* A clock that was set meanwhile may contradict itself. */
 	*ret_error_ns = (uint64_t)(width < 0 ? -width : width) / 2;
 	return bound->low_ns + width / 2;
@@ -326,6 +333,19 @@ uint64_t end_pair_position(const struct end_pair *pair, enum end_side from, uint
 	if (!sent || sent->sent == UINT64_MAX || to->samples.count == 0)
 		return UINT64_MAX;
 	return min_of(sent->sent, to->samples.items[to->samples.count - 1].received);
+}
+
+double end_history_repeated(const struct end_history *sender, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct end_sample *a = end_history_at(sender, begin_ns), *b = end_history_at(sender, end_ns);
+	uint64_t sent, again, twice;
+
+	if (!a || a->retrans_segs == UINT64_MAX || a->sent_segs == UINT64_MAX || b->sent_segs <= a->sent_segs)
+		return NAN;
+	sent = b->sent_segs - a->sent_segs;
+	again = b->retrans_segs - min_of(a->retrans_segs, b->retrans_segs);
+	twice = a->twice_segs == UINT64_MAX ? 0 : b->twice_segs - min_of(a->twice_segs, b->twice_segs);
+	return (double)(again - min_of(twice, again)) / (double)sent;
 }
 
 /* A counter of segments over the position in the stream, as sampled at one end. */

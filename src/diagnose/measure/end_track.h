@@ -26,6 +26,7 @@ struct end_sample {
 	uint64_t sent;          /* bytes, without retransmissions */
 	uint64_t sent_segs;     /* with data, retransmissions included */
 	uint64_t retrans_segs;  /* of them */
+	uint64_t twice_segs;    /* of those, reported by the receiver as received twice */
 	uint64_t acked;         /* bytes */
 	uint64_t received;      /* bytes, in order */
 	uint64_t received_segs; /* with data */
@@ -95,13 +96,18 @@ void end_pairs_done(struct end_pairs *pairs);
 
 /* What all exchanges say about the clocks. */
 struct clock_bound end_pairs_align(const struct end_pairs *pairs);
-/* The middle of the bound, and how far off that may be; UINT64_MAX: unbounded. */
+/*
+ * An offset within the bound, and how far off that may be; UINT64_MAX: unbounded. None where that is possible, because
+ * most hosts synchronize their clocks; else the middle.
+ */
 int64_t clock_bound_offset(const struct clock_bound *bound, uint64_t *ret_error_ns);
 
 /* The last sample of a side up to a time of its own clock; NULL: none yet. */
 const struct end_sample *end_history_at(const struct end_history *history, uint64_t time_ns);
 /* How far the stream from FROM had got at that time of its clock, as far as the other end ever received it. */
 uint64_t end_pair_position(const struct end_pair *pair, enum end_side from, uint64_t time_ns);
+/* Share of the segments of a time of the sender's clock that were retransmissions and needed; NAN: unknown. */
+double end_history_repeated(const struct end_history *sender, uint64_t begin_ns, uint64_t end_ns);
 /* Of the stream from FROM, between two positions. False when it cannot be known. */
 bool end_pair_loss(const struct end_pair *pair, enum end_side from, uint64_t begin, uint64_t end,
 		   struct end_loss *ret_loss);

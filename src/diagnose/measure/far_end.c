@@ -22,7 +22,7 @@ static const struct field far_end_fields[] = {
 	FIELD(M, out_arrived_segs, COUNT, "of them, segments that arrived there"),
 	FIELD(M, out_lost_segs, COUNT, "of them, segments that did not arrive"),
 	FIELD(M, out_lost_share, RATIO, "share of the segments sent here that did not arrive there", .unit = "%"),
-	FIELD(M, out_steady_share, RATIO, "lowest share of the last three windows that did not arrive there",
+	FIELD(M, out_steady_share, RATIO, "lowest share of the last three windows that was retransmitted and needed",
 	      .unit = "%"),
 	FIELD(M, out_missing_bytes, BYTES, "sent here at least two RTTs ago and not received there"),
 	FIELD(M, out_overdue_ns, DURATION, "how long ago the first of them was sent"),
@@ -32,6 +32,10 @@ static const struct field far_end_fields[] = {
 	FIELD(M, in_arrived_segs, COUNT, "of them, segments that arrived here"),
 	FIELD(M, in_lost_segs, COUNT, "of them, segments that did not arrive"),
 	FIELD(M, in_lost_share, RATIO, "share of the segments sent there that did not arrive here", .unit = "%"),
+	FIELD(M, in_steady_share, RATIO,
+	      "lowest share of the last three windows that was retransmitted there and needed", .unit = "%"),
+	FIELD(M, in_repeated_share, RATIO, "share of the last three windows that was retransmitted there and needed",
+	      .unit = "%"),
 	FIELD(M, in_missing_bytes, BYTES, "sent there at least two RTTs ago and not received here"),
 	FIELD(M, in_overdue_ns, DURATION, "how long ago the first of them was sent"),
 	FIELD(M, out_delay_change_ns, DURATION, "one-way delay to there, above the lowest of the last minutes"),
@@ -91,21 +95,21 @@ static void count_lost(const struct end_pair *pair, enum end_side from, const ui
 	*ret_share = loss.sent_segs ? (double)*ret_lost / (double)loss.sent_segs : NAN;
 }
 
-/* A queue that overflowed once, as at the end of slow start, loses nothing in the windows before and after. */
-static double steady_share(const struct end_pair *pair, enum end_side from, const uint64_t *positions)
+/*
+ * A queue that overflowed once, as at the end of slow start, loses nothing in the windows before and after. From the
+ * counters of the sender, because a share of single windows is small: what is out of order at a sample would hide it.
+ */
+static double steady_share(const struct end_history *sender, const uint64_t *ends_ns, int64_t offset_ns)
 {
 	double lowest = NAN;
-	struct end_loss loss;
 
 	for (unsigned i = 0; i < 3; i++) {
-		double share;
+		double share = ends_ns[i + 1] ? end_history_repeated(sender, shifted(ends_ns[i + 1], offset_ns),
+								     shifted(ends_ns[i], offset_ns))
+					      : NAN;
 
-		if (positions[i + 1] == UINT64_MAX ||
-		    !end_pair_loss(pair, from, positions[i + 1], positions[i], &loss) || loss.sent_segs == 0)
+		if (isnan(share))
 			return NAN;
-		share = loss.sent_segs > loss.arrived_segs
-				? (double)(loss.sent_segs - loss.arrived_segs) / (double)loss.sent_segs
-				: 0;
 		lowest = isnan(lowest) ? share : min_of(lowest, share);
 	}
 	return lowest;
@@ -191,17 +195,23 @@ static void measure_streams(struct far_end_view *view, const struct end_key *key
 		memset(track->out, 0xff, sizeof(track->out)); /* all unknown */
 		memset(track->in, 0xff, sizeof(track->in));
 	} else {
-		measure_delay(pair, END_HERE, shifted(track->now_ns, view->offset_ns), there_ns, &track->out_delay,
+		measure_delay(pair, END_HERE, shifted(track->ends_ns[0], view->offset_ns), there_ns, &track->out_delay,
 			      &m->out_delay_change_ns, &m->out_delay_error_ns);
-		measure_delay(pair, END_THERE, track->now_ns, now_ns, &track->in_delay, &m->in_delay_change_ns,
+		measure_delay(pair, END_THERE, track->ends_ns[0], now_ns, &track->in_delay, &m->in_delay_change_ns,
 			      &m->in_delay_error_ns);
 	}
-	track->now_ns = now_ns;
+	move_positions(track->ends_ns, now_ns);
 	move_positions(track->out, end_pair_position(pair, END_HERE, now_ns));
 	move_positions(track->in, end_pair_position(pair, END_THERE, there_ns));
 	count_lost(pair, END_HERE, track->out, &m->out_segs, &m->out_arrived_segs, &m->out_lost_segs,
 		   &m->out_lost_share);
-	m->out_steady_share = steady_share(pair, END_HERE, track->out);
+	if (!pair->reused) {
+		m->out_steady_share = steady_share(&pair->sides[END_HERE], track->ends_ns, 0);
+		m->in_steady_share = steady_share(&pair->sides[END_THERE], track->ends_ns, view->offset_ns);
+		if (track->ends_ns[3])
+			m->in_repeated_share = end_history_repeated(
+				&pair->sides[END_THERE], shifted(track->ends_ns[3], view->offset_ns), there_ns);
+	}
 	count_lost(pair, END_THERE, track->in, &m->in_segs, &m->in_arrived_segs, &m->in_lost_segs, &m->in_lost_share);
 	find_missing(pair, END_HERE, now_ns, patience_ns, view->offset_ns, &m->out_missing_bytes, &m->out_overdue_ns);
 	find_missing(pair, END_THERE, there_ns, patience_ns, -view->offset_ns, &m->in_missing_bytes, &m->in_overdue_ns);
@@ -282,6 +292,8 @@ void far_end_measures_init(struct far_end_measures *m, const char *conn)
 		.in_lost_segs = UINT64_MAX,
 		.out_lost_share = NAN,
 		.out_steady_share = NAN,
+		.in_steady_share = NAN,
+		.in_repeated_share = NAN,
 		.in_lost_share = NAN,
 		.out_bytes = UINT64_MAX,
 		.out_arrived_bytes = UINT64_MAX,

@@ -14,7 +14,7 @@ struct far_end_measures {
 	/* From here to there, and from there to here, in the last windows. */
 	uint64_t out_segs, out_arrived_segs, out_lost_segs;
 	uint64_t in_segs, in_arrived_segs, in_lost_segs;
-	double out_lost_share, in_lost_share, out_steady_share;
+	double out_lost_share, in_lost_share, out_steady_share, in_steady_share, in_repeated_share;
 	uint64_t out_bytes, out_arrived_bytes, in_bytes, in_arrived_bytes; /* of this window */
 	uint64_t out_missing_bytes, out_overdue_ns, in_missing_bytes, in_overdue_ns;
 	/* Against the lowest of the last minutes. */
@@ -41,8 +41,8 @@ void far_end_measures_init(struct far_end_measures *measures, const char *conn);
 
 /* What happened to one connection in the last windows, kept from window to window. */
 struct far_end_track {
-	uint64_t out[4], in[4]; /* positions of the streams at the ends of the last windows, newest first */
-	uint64_t now_ns;        /* end of the last window */
+	/* At the ends of the last windows, newest first: positions of the streams, and times; 0: not yet. */
+	uint64_t out[4], in[4], ends_ns[4];
 	struct end_delay_base out_delay, in_delay;
 };
 

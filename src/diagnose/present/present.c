@@ -395,26 +395,12 @@ static void print_graph(const struct diagnosis_record *record, bool all, struct 
 	map_done(&drawing.places);
 }
 
-/* In one unit, without a fraction: the baseline is no measurement. */
-static void add_span(struct buf *text, uint64_t seconds)
-{
-	static const struct {
-		const char *name;
-		uint64_t seconds;
-	} units[] = {{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};
-	size_t i = 0;
-
-	while (i + 1 < ARRAY_SIZE(units) && seconds < 2 * units[i].seconds)
-		i++;
-	buf_add_format(text, "%" PRIu64 " %s", seconds / units[i].seconds, units[i].name);
-}
-
 static void print_baseline(const struct diagnosis_record *record, struct out *out)
 {
 	if (!record->baseline_from)
 		return;
 	buf_add_text(&out->pending, "(baseline: ");
-	add_span(&out->pending, record->baseline_s);
+	format_add_span(&out->pending, record->baseline_s);
 	buf_add_text(&out->pending, " of ");
 	text_add_terminal(&out->pending, record->baseline_from, strlen(record->baseline_from));
 	buf_add_char(&out->pending, ')');

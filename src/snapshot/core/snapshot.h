@@ -52,6 +52,8 @@ struct snapshot_request {
 	 * from sample to sample (sock_watch.h); 0: all active ones.
 	 */
 	size_t followed_max;
+	/* Of those that move, only about this many; 0: as many as of the others. */
+	size_t moving_max;
 	/* active_only where there are very many connections (run/sampler.h). */
 	bool thrifty;
 	/* Do not load BPF programs. */

@@ -314,7 +314,7 @@ static int collect_followed(struct snapshot *snapshot, struct part *whole, const
 	int r;
 
 	if (is_new)
-		sock_sieve_begin(sieve, expected, request->followed_max);
+		sock_sieve_begin(sieve, expected, request);
 	r = expected >= SIEVE_WORTH ? collect_fast(snapshot, whole, request, expected, sieve) : -EOPNOTSUPP;
 	if (r < 0) {
 		r = collect_tcp(snapshot, whole, request);
@@ -322,7 +322,7 @@ static int collect_followed(struct snapshot *snapshot, struct part *whole, const
 			return r;
 		sock_watch_sift(snapshot, from, sieve);
 	}
-	sock_sieve_adapt(sieve, request->followed_max);
+	sock_sieve_adapt(sieve, request);
 	return 0;
 }
 

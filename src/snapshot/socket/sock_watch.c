@@ -78,24 +78,25 @@ enum walk_class socket_class(const struct socket_record *socket, const struct tc
 }
 
 /* With hysteresis, so that the same connections are followed while their number varies a little. */
-void sock_sieve_adapt(struct sock_sieve *sieve, size_t followed_max)
+void sock_sieve_adapt(struct sock_sieve *sieve, const struct snapshot_request *request)
 {
 	for (unsigned i = 0; i < WALK_CLASSES; i++) {
+		size_t most = i == WALK_MOVES && request->moving_max ? request->moving_max : request->followed_max;
 		uint64_t *mask = &sieve->masks[i];
 
-		while (sieve->classes[i] / (*mask + 1) > followed_max && *mask < WALK_MASK_MAX)
+		while (sieve->classes[i] / (*mask + 1) > most && *mask < WALK_MASK_MAX)
 			*mask = *mask * 2 + 1;
-		while (*mask && sieve->classes[i] / (*mask / 2 + 1) <= followed_max * 4 / 5)
+		while (*mask && sieve->classes[i] / (*mask / 2 + 1) <= most * 4 / 5)
 			*mask /= 2;
 		sieve->classes[i] = 0;
 	}
 }
 
-void sock_sieve_begin(struct sock_sieve *sieve, uint64_t expected, size_t followed_max)
+void sock_sieve_begin(struct sock_sieve *sieve, uint64_t expected, const struct snapshot_request *request)
 {
 	for (unsigned i = 0; i < WALK_CLASSES; i++)
 		sieve->classes[i] = expected;
-	sock_sieve_adapt(sieve, followed_max);
+	sock_sieve_adapt(sieve, request);
 }
 
 static bool passes(struct sock_sieve *sieve, const struct socket_record *socket, const struct tcp_record *tcp)

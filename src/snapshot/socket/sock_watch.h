@@ -42,9 +42,9 @@ bool sock_watch_due(const struct sock_watch *watch, uint64_t least_ns);
 /* The class of a connection; WALK_CLASSES: it rests. */
 enum walk_class socket_class(const struct socket_record *socket, const struct tcp_record *tcp);
 /* Before the first dump of about that many connections: as if all moved. */
-void sock_sieve_begin(struct sock_sieve *sieve, uint64_t expected, size_t followed_max);
-/* After a dump: chooses who is followed from the next one on, so that about followed_max of each class are. */
-void sock_sieve_adapt(struct sock_sieve *sieve, size_t followed_max);
+void sock_sieve_begin(struct sock_sieve *sieve, uint64_t expected, const struct snapshot_request *request);
+/* After a dump: chooses who is followed from the next one on, as many of each class as the request says. */
+void sock_sieve_adapt(struct sock_sieve *sieve, const struct snapshot_request *request);
 /*
  * After a full dump that added the sockets from index `from`: drops those that are not active; with a sieve (NULL:
  * none) those that it does not let pass, and counts them.

@@ -152,6 +152,10 @@ static void add_findings_note(const struct screen *screen, const struct board *b
 		buf_add_format(out, "%zu active", active);
 	if (board->grid.count > active)
 		buf_add_format(out, ", %zu over", board->grid.count - active);
+	if (screen->findings.baseline_s) {
+		buf_add_text(out, "; baseline: ");
+		format_add_span(out, screen->findings.baseline_s);
+	}
 }
 
 static void add_count_note(const struct board *board, struct buf *out)
