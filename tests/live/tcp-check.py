@@ -352,6 +352,6 @@ same("tcpwin --plot: a connection with its retransmissions", [t for t in titles 
      [f"10.88.0.1:{port_of['lossy']} to 10.88.0.2:{BASE + 1}, segments; "
       f"{sum(1 for e in retrans if e['lport'] == port_of['lossy'])} retransmitted"])
 
-same("everything was compared", len(lines), 61)
+same("everything was compared", len(lines), 62)
 with open(output, "w", encoding="utf-8") as out:
     out.write("".join(line + "\n" for line in lines))
