@@ -130,6 +130,11 @@ ifneq ($(wildcard scripts/vm),)
 test-vm:
 	@scripts/vm test
 	@tests/run -B $(BUILD) vm
+
+##> test-kernel  ten minutes of Debian 13's kernel (6.12): tools, quick live tests; a second run goes on from there
+.PHONY: test-kernel
+test-kernel: all
+	@scripts/vm matrix --short
 endif
 
 ##> load         what SOCKETS (200,000), of which BUSY (1,000) work, and NAMESPACES (300) cost (root)

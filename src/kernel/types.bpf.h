@@ -184,7 +184,6 @@ struct sched_entity {
 };
 
 struct task_struct {
-	unsigned int __state;
 	void *stack;
 	unsigned int flags;
 	int exit_code;
@@ -197,6 +196,11 @@ struct task_struct {
 	struct files_struct *files;
 	struct nsproxy *nsproxy;
 	struct css_set *cgroups;
+};
+
+/* Since 5.14, as bpf_task_pt_regs since 5.15: what needs either does not load before. */
+struct task_struct___state {
+	unsigned int __state;
 };
 
 /* On a run queue: a number, since 7.2 a byte. */
@@ -622,7 +626,7 @@ struct neigh_table {
 };
 
 struct neigh_parms {
-	int data[14]; /* by NEIGH_VAR_* */
+	int data[13]; /* by NEIGH_VAR_*; one more since 6.0 */
 };
 
 struct neighbour {
@@ -782,13 +786,13 @@ struct trace_event_raw_tcp_send_reset___reason {
 };
 
 /* An io_uring request and its result: sock.accept. Since 5.19. */
-struct io_cqe {
+struct io_cqe___result {
 	__s32 res;
 };
 
-struct io_kiocb {
+struct io_kiocb___result {
 	u8 opcode;
-	struct io_cqe cqe;
+	struct io_cqe___result cqe;
 };
 
 /* Contexts of iterator programs. The pointers are NULL in the last call. */

@@ -494,7 +494,7 @@ static __always_inline bool may_skip(struct blocking_skip *skip, __u32 tid, cons
 SEC("tp_btf/sched_switch")
 int BPF_PROG(blocking_switch, bool preempt, struct task_struct *prev)
 {
-	__u32 tid = prev->pid, state = preempt ? 0 : prev->__state, skipped = 0;
+	__u32 tid = prev->pid, state = preempt ? 0 : ((struct task_struct___state *)prev)->__state, skipped = 0;
 	struct blocking_skip *skip = &blocking_skips[tid & (BLOCKING_SKIPS - 1)];
 	const struct pt_regs___kernel *regs;
 	struct blocking_thread *thread;

@@ -115,7 +115,7 @@ for host in web1 web2 db1; do
 	done
 done
 is "$(sqlite3 "$room/db1.nest" 'SELECT sum(packets) FROM drop_minute WHERE lport = 7000')" 40 'drops by flow'
-is "$(sqlite3 "$room/db1.nest" 'SELECT sum(closed) FROM service_minute WHERE role = "server" AND port = 5001')" \
+is "$(sqlite3 "$room/db1.nest" 'SELECT sum(closed) FROM service_minute WHERE role = '\''server'\'' AND port = 5001')" \
 	"$(sqlite3 "$room/db1.nest" 'SELECT count(*) FROM tcp_close WHERE lport = 5001')" \
 	'the sums of a service are those of its connections'
 is "$(ask "SELECT sum(count) > 0 FROM retransmit_minute WHERE host = 'web2' AND rport = 5001")" 1 \

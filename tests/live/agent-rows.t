@@ -106,23 +106,23 @@ end_bg "$client_agent" TERM
 is "$(ask server 'SELECT count(*), sum(tx_bytes), sum(rx_bytes) FROM tcp_close WHERE lport = 5001')" \
 	"30|$((30 * 1200))|$((30 * 400))" 'a row of each connection that ended, with its bytes'
 is "$(ask server "SELECT tx_bytes, rx_bytes FROM tcp_close WHERE rport = $port")" "0|$sent" 'also of the stream'
-lives=$(ask client 'SELECT sum(closed) FROM path_minute WHERE raddr = "10.97.0.2"')
+lives=$(ask client "SELECT sum(closed) FROM path_minute WHERE raddr = '10.97.0.2'")
 rows=$(ask client 'SELECT count(*) FROM tcp_close')
 is "$lives" 34 'the sums of the path hold all that ended, beyond --life-rate as well'
 compare "$rows" -lt 34 '--life-rate limits the rows'
 is "$((rows + $(ask client "SELECT sum(count) FROM loss WHERE source = 'tcp.close'")))" 34 \
 	'and table loss counts those that were left out'
-is "$(ask client 'SELECT sum(closed), sum(failed) FROM service_minute WHERE port = 9999 AND role = "client"')" '3|3' \
+is "$(ask client "SELECT sum(closed), sum(failed) FROM service_minute WHERE port = 9999 AND role = 'client'")" '3|3' \
 	'connections that were refused have failed'
 
 # services
-is "$(ask server 'SELECT sum(closed), sum(closed_tx_bytes), sum(closed_rx_bytes), sum(failed) FROM service_minute
-	WHERE port = 5001 AND role = "server"')" "30|$((30 * 1200))|$((30 * 400))|0" 'the service has the same sums'
-is "$(ask client 'SELECT sum(closed_tx_bytes) FROM service_minute WHERE port = 5001 AND role = "client"')" \
+is "$(ask server "SELECT sum(closed), sum(closed_tx_bytes), sum(closed_rx_bytes), sum(failed) FROM service_minute
+	WHERE port = 5001 AND role = 'server'")" "30|$((30 * 1200))|$((30 * 400))|0" 'the service has the same sums'
+is "$(ask client "SELECT sum(closed_tx_bytes) FROM service_minute WHERE port = 5001 AND role = 'client'")" \
 	"$((30 * 400))" 'its client as well'
 
 # the stream: followed from its second sample on, all but its first byte
-is "$(ask client 'SELECT sum(tx_bytes) FROM path_minute WHERE raddr = "10.97.0.2"')" "$((sent - 1))" \
+is "$(ask client "SELECT sum(tx_bytes) FROM path_minute WHERE raddr = '10.97.0.2'")" "$((sent - 1))" \
 	'bytes of connections that are followed, from counters'
 compare "$(ask client 'SELECT count(*) FROM path_minute WHERE srtt_ns < 1000 * min_rtt_ns AND srtt_ns > 0')" -gt 0 \
 	'with their RTT'

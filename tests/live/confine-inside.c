@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -30,6 +30,11 @@ broken 's/struct sock_common \*sk_common/struct sock *sk_common/' \
 	'sk_common +other what it points to' 'a pointer to something else'
 broken 's/int sk_rcvbuf;/void *sk_rcvbuf;/' 'sk_rcvbuf +other kind' 'a number that is no number'
 
+sed 's/char comm\[16\]/char comm[15]/; s/^struct trace_event_raw_qdisc_enqueue {/struct trace_event_raw_nothing {/' \
+	"$header" >"$room/types.bpf.h"
+ok 'a shorter array, and a struct of a tracepoint that is not there' "$check" --header "$room/types.bpf.h"
+like "$("$check" --header "$room/types.bpf.h")" 'trace_event_raw_nothing +- +absent' 'which is named'
+
 sed 's/^struct sock___split_drops {/struct sock___split_drops { int never;/' "$header" >"$room/types.bpf.h"
 ok 'a variant may be absent' "$check" --header "$room/types.bpf.h"
 like "$("$check" --header "$room/types.bpf.h")" 'sock___split_drops +never +absent' 'and is named'

@@ -170,6 +170,17 @@ require_cmd() {
 	done
 }
 
+# require_event NAME ...: where this kernel is too old to report one of them, with nest's own reason. Anywhere else its
+# absence is a failure.
+require_event() {
+	local event reason old='no tracepoint|no atomic operations|ENOTSUPP'
+	for event; do
+		reason=$("$nest" events "$event" --json |
+			sed -nE "s/.*\"available\":false.*\"reason\":\"([^\"]*($old)[^\"]*)\".*/\1/p")
+		[ -z "$reason" ] || skip_all "$event: $reason"
+	done
+}
+
 # --- what is undone at the end ---------------------------------------------------------------------------------------
 
 at_exit() {

@@ -3,6 +3,7 @@
 # What the tests of nest path share; read after lib.sh.
 # shellcheck disable=SC2034 # variables are for those who read this
 
+require_event path.rx
 load=$live_dir/path-load.py
 check=$live_dir/path-check.py
 # Where there is one CPU only, it is also the first one.

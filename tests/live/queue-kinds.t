@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 tc modprobe
+require_event qdisc.wait
 exact
 
 ns_make client

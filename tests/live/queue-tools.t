@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 nft tc ping
+require_event qdisc.wait
 exact
 
 ns_make client

@@ -50,7 +50,7 @@ curl -s "$server/rows" | python3 -c '
 import json, sys
 for r in sorted(json.load(sys.stdin)["tables"]["finding"]["rows"], key=lambda r: r["row"]):
     print(r["time_ns"], r["cause"], r["module"], "%.4f" % r["certainty"], r["because"], r["for"], sep="|")' >"$room/got"
-sqlite3 "$room/plain.nest" 'SELECT time_ns, cause, module, printf("%.4f", certainty), because, "for" FROM finding
+sqlite3 "$room/plain.nest" 'SELECT time_ns, cause, module, printf('\''%.4f'\'', certainty), because, "for" FROM finding
 	ORDER BY rowid' >"$room/want"
 ok 'with the values of the recording' cmp "$room/got" "$room/want"
 ship plain

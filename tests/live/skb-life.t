@@ -6,6 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 tc ping
+require_event path.rx
 
 ns_make client
 ns_make server

@@ -59,6 +59,8 @@ def serve_one(port, connection):
         elif port == ANSWER:
             while True:
                 got = 0
+                # Without it a kernel chooses when it begins to delay acknowledgements; none is to be at once here.
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
                 while got < 18:
                     data = connection.recv(18 - got)
                     if not data:
@@ -155,15 +157,16 @@ class Client:
         """Two small writes and a read: the second waits for the first one's acknowledgement, unless told not to."""
         connection = self.connect(ANSWER)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, nodelay)
-        written = []
+        begun, written = [], []
         for _ in range(ROUNDS):
             connection.send(b"1" * 7)
+            begun.append(time.time_ns())
             connection.send(b"2" * 11)
             written.append(time.time_ns())
             got = 0
             while got < 5:
                 got += len(connection.recv(5))
-        self.note(name, connection, 18 * ROUNDS, 5 * ROUNDS, written_ns=written)
+        self.note(name, connection, 18 * ROUNDS, 5 * ROUNDS, begun_ns=begun, written_ns=written)
         connection.close()
 
     def tail(self, name, port, amount):

@@ -109,7 +109,7 @@ TEST(verdict_names_the_carrier)
 	CHECK_HAS_TEXT(verdict(&list), "not available: fentry, uprobe");
 	add(&list, "tracepoints", "tcp_probe", CHECK_OK, "there");
 	add(&list, "tracepoints", "icmp_send", CHECK_MISSING, "not there");
-	CHECK_HAS_TEXT(verdict(&list), "(1 of 2 available)");
+	CHECK_HAS_TEXT(verdict(&list), "(1 of 2 tracepoints exist)");
 }
 
 TEST(verdict_blames_the_privilege)

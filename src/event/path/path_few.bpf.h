@@ -65,7 +65,7 @@ static __always_inline void few_note_reader(struct path_way *way, struct rx_queu
 	if (!task || (__u32)BPF_CORE_READ(task, pid) != queue->reader)
 		return;
 	way->event.data.reader = way->event.data.seq != way->event.data.end_seq ? queue->reader : 0;
-	way->asleep = BPF_CORE_READ(task, __state) != 0;
+	way->asleep = BPF_CORE_READ((struct task_struct___state *)task, __state) != 0;
 	way->delay_ns = delay_of(task);
 }
 

@@ -203,7 +203,7 @@ int BPF_PROG(path_rx_switch, bool preempt, struct task_struct *prev, struct task
 	}
 	task = rx_task_at(out);
 	/* Preempted while runnable: it waits for a CPU again. */
-	if (task && task->tid == out && task->reader && prev->__state == 0) {
+	if (task && task->tid == out && task->reader && ((struct task_struct___state *)prev)->__state == 0) {
 		keep_wait(task);
 		task->waking_ns = task->wakeup_ns = now ?: path_clock();
 		task->wakeup_cpu = (__u16)bpf_get_smp_processor_id();

@@ -157,8 +157,8 @@ struct {
 } sock_send_calls SEC(".maps"), sock_recv_calls SEC(".maps");
 
 /*
- * The kernel follows the returns of few calls of a function at a time, and drops the others silently: one that the
- * thread's next call still finds was lost.
+ * The kernel follows the returns of few calls of a function at a time, and drops the others silently: one that is still
+ * there at the end of the system call was lost. Kernel threads make none; there the thread's next call finds it.
  */
 static __always_inline int call_began(void *calls, struct event_losses *losses, struct socket *socket, int flags)
 {
@@ -181,6 +181,27 @@ static __always_inline bool call_ended(void *calls, struct call *ret_call)
 	*ret_call = *call;
 	bpf_map_delete_elem(calls, &thread);
 	return true;
+}
+
+static __always_inline int count_left(void *calls, struct event_losses *losses)
+{
+	__u64 thread = bpf_get_current_pid_tgid();
+
+	if (bpf_map_lookup_elem(calls, &thread) && bpf_map_delete_elem(calls, &thread) == 0)
+		__sync_fetch_and_add(&losses->memory, 1);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(sock_send_call_left, struct pt_regs *regs, long result)
+{
+	return count_left(&sock_send_calls, &sock_send_losses);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(sock_recv_call_left, struct pt_regs *regs, long result)
+{
+	return count_left(&sock_recv_calls, &sock_recv_losses);
 }
 
 #define SEND_BY_KPROBE(program, function)                                                                              \

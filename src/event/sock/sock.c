@@ -19,7 +19,7 @@ static const struct event_role send_roles[] = {
 			  {.programs = {"sock_send_inet", "sock_send_inet6", "sock_send_page"}},
 			  {.programs = {"sock_send_inet", "sock_send_inet6"}},
 			  {.programs = {"sock_send_call", "sock_send_call_done", "sock_send_call6",
-					"sock_send_call6_done"}}},
+					"sock_send_call6_done", "sock_send_call_left"}}},
 	},
 };
 EVENT_TYPE(sock_send, "sock.send", struct sock_io, io_fields, send_roles, "socket write by an application",
@@ -31,7 +31,7 @@ static const struct event_role recv_roles[] = {
 		.hooks = {{.programs = {"sock_recv_length"}},
 			  {.programs = {"sock_recv_inet", "sock_recv_inet6"}},
 			  {.programs = {"sock_recv_call", "sock_recv_call_done", "sock_recv_call6",
-					"sock_recv_call6_done"}}},
+					"sock_recv_call6_done", "sock_recv_call_left"}}},
 	},
 };
 EVENT_TYPE(sock_recv, "sock.recv", struct sock_io, io_fields, recv_roles,

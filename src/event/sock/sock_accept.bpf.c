@@ -37,7 +37,7 @@ EVENT_SYSCALL(sock_accept4, accept4, accepted)
 SEC("tp_btf/io_uring_complete")
 int BPF_PROG(sock_accept_ring, void *ring, void *request)
 {
-	struct io_kiocb *accept = request;
+	struct io_kiocb___result *accept = request;
 	struct sock *sk;
 	int result;
 

@@ -174,14 +174,21 @@ int import_xray(const uint8_t *data, size_t size, struct trace_writer *writer, s
 	return 0;
 }
 
+/* Only two bits of the word at 4 and nothing behind the frequency is set by every version of the runtime. */
 static int recognise(const char *path, const char *head, size_t n)
 {
-	const uint8_t *bytes = (const uint8_t *)head;
+	const uint8_t *bytes = (const uint8_t *)head, *first = bytes + HEADER_BYTES;
+	bool is_basic;
 
 	(void)path;
-	if (n < HEADER_BYTES || load(bytes, 2) < 1 || load(bytes, 2) > 5 || load(bytes + 2, 2) > 1)
+	if (n < HEADER_BYTES || load(bytes, 2) < 1 || load(bytes, 2) > 5 || load(bytes + 2, 2) > 1 ||
+	    !frequency(bytes, n))
 		return 0;
-	return frequency(bytes, n) && load(bytes + 4, 4) < 0x10000 ? 80 : 0;
+	is_basic = load(bytes + 2, 2) == 0;
+	/* The first record: an entry, or of the flight data recorder the begin of a buffer. */
+	if (n >= HEADER_BYTES + 8 && (is_basic ? load(first, 2) > 1 || first[3] > KIND_ENTER_ARG : !(first[0] & 1)))
+		return 0;
+	return 80;
 }
 
 static int read_file(const char *path, struct trace_writer *writer, struct import_result *result, struct why *why)

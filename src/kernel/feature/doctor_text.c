@@ -95,7 +95,7 @@ static void add_hooks(const struct check_list *list, struct buf *text)
 		there += check->state == CHECK_OK;
 	}
 	if (total > 0)
-		buf_add_format(text, " (%zu of %zu available)", there, total);
+		buf_add_format(text, " (%zu of %zu tracepoints exist)", there, total);
 	if (add_lacking(list, hooks, ARRAY_SIZE(hooks), &lacking))
 		buf_add_format(text, "; not available: %s", buf_text(&lacking));
 }
