@@ -342,10 +342,13 @@ TEST(who_computes_is_told_from_who_waits_for_it)
 	}
 }
 
-/* Scheduling delays of a busy machine, milliseconds: most are short, few are long. */
+/*
+ * Scheduling delays of a busy machine, milliseconds: most are short, few are long. The longest is 1.5 times the fourth
+ * in the median of 105 recordings, 4 times in 5 % of them; here 1.7 and 4.
+ */
 static double busy_delay(struct made *m)
 {
-	return min_of(pareto(m, 0.2, 1.5), 40);
+	return pareto(m, 1, 3);
 }
 
 TEST(another_process_that_is_slow_is_told_from_one_that_waits_for_a_cpu)
@@ -505,24 +508,64 @@ TEST(a_peek_waits_for_the_client_and_moves_nothing)
 	CHECK_EQ_UINT(c->group[1].sessions, 2);
 }
 
-TEST(long_delays_are_as_rare_as_they_were_seen)
+/* A thread for each session, which makes most of the calls of the slow ones: it is not the first of many there. */
+TEST(a_thread_made_for_one_session_is_not_warming_up)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(1 << 22);
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+	_cleanup_(comparison_freep) struct comparison *c = NULL;
+	unsigned long long now = 1000;
+
+	buf_add_text(&text, "thread 1 pid=1 tid=1 name=x\n");
+	for (unsigned i = 1; i <= 40; i++)
+		buf_add_format(&text, "thread %u pid=1 tid=%u name=y\n", 1 + i, 1 + i);
+	buf_add_text(&text, "1 0 call main\n1 1 op-listen fd=3 result=0 socket=9999\n1 2 delay 0 1\n");
+	for (unsigned i = 1; i <= 40; i++) {
+		bool is_slow = i == 21 || i == 33;
+
+		buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", now, i,
+			       1000 + i);
+		buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", now, i);
+		buf_add_format(&text, "1 %llu call greet\n", now += 10);
+		for (unsigned k = 0; k < 5; k++, now += 100)
+			buf_add_format(&text, "1 %llu call word\n1 %llu return\n", now, now + 10);
+		buf_add_format(&text, "1 %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n1 %llu return\n", now, i,
+			       now + 10);
+		buf_add_format(&text, "%u %llu call serve\n%u %llu op-read fd=5 result=9 took=5 socket=%u\n", 1 + i,
+			       now, 1 + i, now + 10, i);
+		for (unsigned k = 0; k < (is_slow ? 20 : 1); k++, now += is_slow ? 3000000 : 10000)
+			buf_add_format(&text, "%u %llu call step\n%u %llu return\n", 1 + i, now + 100, 1 + i,
+				       now + (is_slow ? 2999999 : 9999));
+		buf_add_format(&text, "%u %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n%u %llu return\n", 1 + i,
+			       now + 100, i, 1 + i, now + 200);
+		now += 1000;
+	}
+	trace = sample_of_text(buf_text(&text));
+	c = compare(trace, &s);
+	unit_note("%s", c->answer);
+	CHECK(s->list.items[20].thread != s->list.items[0].thread && s->list.items[1].thread == s->list.items[0].thread);
+	REQUIRE(c->divergence.count == 1);
+	CHECK_EQ_TEXT(c->all.items[0].function, "step");
+	CHECK_EQ_UINT(c->group[1].sessions, 2);
+}
+
+TEST(delays_are_counted_and_ranked)
 {
 	double delays[1000];
 	struct delay_noise noise;
 
 	for (unsigned i = 0; i < 1000; i++)
 		delays[i] = 1000.0 * (1000 - i);
-	noise = delay_noise_of(delays, 1000, 1);
-	CHECK(delay_noise_is_known(&noise));
+	noise = delay_noise_of(delays, 1000);
 	CHECK_NEAR(noise.large_ns, 901000, 1);
-	CHECK_NEAR(delay_noise_share(&noise, 1), 1, 1e-9);
-	CHECK_NEAR(delay_noise_share(&noise, 500500), 0.5, 1e-9);
+	CHECK_EQ_UINT(delay_noise_count(&noise, 1), 1000);
 	CHECK_EQ_UINT(delay_noise_count(&noise, 998000), 3);
 	CHECK_EQ_UINT(delay_noise_count(&noise, 1e6 + 1), 0);
-	CHECK_NEAR(delay_noise_share(&noise, 997000), 0.004, 1e-9);
-	/* Beyond: by the tail, which is 1 at least. */
-	CHECK(delay_noise_share(&noise, 2e6) <= 0.002 && delay_noise_share(&noise, 2e6) > 1e-4);
-	CHECK(!delay_noise_is_known(&(struct delay_noise){}));
-	noise = delay_noise_of(delays, 19, 1);
-	CHECK(!delay_noise_is_known(&noise));
+	CHECK_NEAR(delay_noise_longest(&noise, 1), 1e6, 1);
+	CHECK_NEAR(delay_noise_longest(&noise, 3), 998000, 1);
+	noise = delay_noise_of(delays, 2);
+	CHECK_NEAR(delay_noise_longest(&noise, 3), 0, 1e-9);
+	noise = delay_noise_of(delays, 0);
+	CHECK_NEAR(delay_noise_longest(&noise, 1), 0, 1e-9);
 }

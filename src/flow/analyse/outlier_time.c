@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sessions that take longer. Per place and kind of time, the excess over the median session is sorted. How often chance
- * produces an excess as large as those of the k first is extrapolated from the sessions that follow: for excesses with
- * a heavy tail, and with the distribution of the scheduling delays of the threads. Few but extreme sessions count, many
- * mild ones do not. It is corrected for the places looked at and for the choice of k.
+ * produces an excess as large as those of the k first is extrapolated from the sessions that follow, for excesses with
+ * a tail, beyond what the longest scheduling delays of the threads are. Few but extreme sessions count, many mild ones
+ * do not. It is corrected for the places looked at and for the choice of k.
  *
  * Not excess: what a session's number of requests or bytes explains, the time its threads waited for a CPU, what the
  * first session of a thread costs, and what hits other places as well.
@@ -23,13 +23,10 @@
 #define CHANCE 0.01
 /* Smallest factor between the k-th excess and the next. */
 #define GAP 2.0
-/*
- * Tail of the excesses: twice as large is 2^tail times as rare. Of own time: large ones must also be unlikely as
- * delays, or these are not known.
- */
+/* Tail of the excesses: twice as large is 2^tail times as rare. Of own time: scheduling delays are known, or not. */
 #define TAIL_CPU    1.25
 #define TAIL_CLIENT 2.0
-#define TAIL_OWN    1.5
+#define TAIL_OWN    3.0
 #define TAIL_NOISY  1.0
 /* It is estimated from this number of excesses, at least and at most, down to the least that is assumed. */
 #define TAIL_SAMPLES_LEAST 10
@@ -38,13 +35,8 @@
 /* Sessions that follow, from which the expectation is extrapolated; what is added to their number, for chance. */
 #define NEXT      3
 #define NEXT_MORE 1.0
-/*
- * A busy machine holds a thread up in other ways than by a delay, for about as long: it waits for a page, for a lock
- * whose holder has no CPU, or for a process that has none. Likelihood of a set of these at most, and delays that add up
- * in one session.
- */
-#define DELAYS_MOST 0.03
-#define DELAYS_SUM  1.5
+/* What a thread may lose at any time. */
+#define HICCUP_NS 1e6
 /* An excess of this share of the smallest one counts as the same, elsewhere. */
 #define AS_LARGE 0.5
 /* A program is interrupted more often where it begins to work, or enters the kernel, than its time there suggests. */
@@ -285,36 +277,38 @@ static double tail_after(const struct time_search *t, size_t count, enum profile
 	return min_of(tail, max_of((double)m / max_of(sum, 1e-9), TAIL_LEAST));
 }
 
-/* How often excesses of at least this size are expected by chance, */
-struct expectation {
-	double by_tail;   /* with the tail of the sessions after the set, */
-	double by_delays; /* and with the distribution of delays */
-};
-
-static struct expectation expect(const struct time_search *t, enum profile_time time, size_t count, double excess)
+/*
+ * What sessions lose anyway: as much as a quarter of the others, and for the program's own time as much as the longest
+ * scheduling delays. Excesses that are not much larger are less rare than their tail suggests. A busy machine holds a
+ * thread up in other ways than by a delay, for about as long: it waits for a page, for a lock whose holder has no CPU,
+ * or for a process that has none.
+ */
+static double usual_loss(const struct time_search *t, enum profile_time time, size_t count)
 {
-	double tail = tail_after(t, count, time), least = COUNTS * floor_of(time), more = NEXT_MORE;
-	bool has_delays = time == PROFILE_OWN && delay_noise_is_known(&t->noise);
-	double share = has_delays ? delay_noise_share(&t->noise, excess / DELAYS_SUM) : 0;
-	struct expectation e = {};
+	size_t quarter = count + (t->count - min_of(count, t->count)) / 4;
+	double loss = quarter < t->count ? t->samples[quarter].excess : 0;
+
+	return time == PROFILE_OWN ? max_of(loss, max_of(delay_noise_longest(&t->noise, NEXT), HICCUP_NS)) : loss;
+}
+
+/* How often an excess of at least this size is expected by chance, from the sessions after the set. */
+static double expect(const struct time_search *t, enum profile_time time, size_t count, double excess)
+{
+	double tail = tail_after(t, count, time), least = COUNTS * floor_of(time), more = NEXT_MORE, most = 0;
+	double loss = usual_loss(t, time, count);
 
 	for (size_t i = count; i < t->count && i < count + NEXT; i++) {
-		double next = max_of(t->samples[i].excess, least);
-
 		more += t->o->weight[t->samples[i].slot];
-		e.by_tail = max_of(e.by_tail, more * pow(next / excess, tail));
-		if (has_delays)
-			e.by_delays =
-				max_of(e.by_delays, more * share / delay_noise_share(&t->noise, next / DELAYS_SUM));
+		most = max_of(most,
+			      more * pow((max_of(t->samples[i].excess, least) + loss) / (excess + loss), tail));
 	}
-	return e;
+	return most;
 }
 
 /* So many sessions, the last with this excess, by chance. */
 static double set_chance(const struct time_search *t, enum profile_time time, double k, size_t count, double excess)
 {
 	double next = count < t->count ? t->samples[count].excess : 0;
-	struct expectation e;
 
 	if (excess < GAP * max_of(next, COUNTS * floor_of(time)))
 		return 1;
@@ -325,10 +319,7 @@ static double set_chance(const struct time_search *t, enum profile_time time, do
 	/* As many recorded scheduling delays are at least as long. */
 	if (time == PROFILE_OWN && delay_noise_count(&t->noise, excess) >= k)
 		return 1;
-	e = expect(t, time, count, excess);
-	if (compare_set_chance(k, e.by_delays) > DELAYS_MOST)
-		return 1;
-	return compare_set_chance(k, e.by_tail) * t->tests[t->family];
+	return compare_set_chance(k, expect(t, time, count, excess)) * t->tests[t->family];
 }
 
 /* The k that is least likely by chance. */
@@ -545,7 +536,7 @@ static void know_allowance(struct time_search *t)
 	}
 	allow(t, own, work, BYTE_NS, t->for_bytes);
 	know_shares(t);
-	t->noise = delay_noise_of(o->cells->delays.all.items, o->cells->delays.all.count, TAIL_LEAST);
+	t->noise = delay_noise_of(o->cells->delays.all.items, o->cells->delays.all.count);
 }
 
 /* The excess of two sessions, as a whole, that would be found. */
