@@ -258,26 +258,6 @@ static size_t trimmed(const struct time_search *t, size_t count)
 }
 
 /*
- * Tail of the excesses at this place, from those after the first `count` (Hill's estimate): with many sessions, the
- * noise itself shows how heavy it is.
- */
-static double tail_after(const struct time_search *t, size_t count, enum profile_time time)
-{
-	double least = COUNTS * floor_of(time), sum = 0, tail = is_client(time) ? TAIL_CLIENT : TAIL_CPU;
-	size_t m = 0;
-
-	if (time == PROFILE_OWN)
-		tail = t->o->cells->delays.is_known ? TAIL_OWN : TAIL_NOISY;
-	while (m < TAIL_SAMPLES && count + m + 1 < t->count && t->samples[count + m + 1].excess >= least)
-		m++;
-	if (m < TAIL_SAMPLES_LEAST)
-		return tail;
-	for (size_t i = 0; i < m; i++)
-		sum += log(t->samples[count + i].excess / t->samples[count + m].excess);
-	return min_of(tail, max_of((double)m / max_of(sum, 1e-9), TAIL_LEAST));
-}
-
-/*
  * What sessions lose anyway: as much as a quarter of the others, and for the program's own time as much as the longest
  * scheduling delays. Excesses that are not much larger are less rare than their tail suggests. A busy machine holds a
  * thread up in other ways than by a delay, for about as long: it waits for a page, for a lock whose holder has no CPU,
@@ -291,11 +271,31 @@ static double usual_loss(const struct time_search *t, enum profile_time time, si
 	return time == PROFILE_OWN ? max_of(loss, max_of(delay_noise_longest(&t->noise, NEXT), HICCUP_NS)) : loss;
 }
 
+/*
+ * Tail of the excesses at this place, from those after the first `count` (Hill's estimate): with many sessions, the
+ * noise itself shows how heavy it is.
+ */
+static double tail_after(const struct time_search *t, size_t count, enum profile_time time, double loss)
+{
+	double least = COUNTS * floor_of(time), sum = 0, tail = is_client(time) ? TAIL_CLIENT : TAIL_CPU;
+	size_t m = 0;
+
+	if (time == PROFILE_OWN)
+		tail = t->o->cells->delays.is_known ? TAIL_OWN : TAIL_NOISY;
+	while (m < TAIL_SAMPLES && count + m + 1 < t->count && t->samples[count + m + 1].excess >= least)
+		m++;
+	if (m < TAIL_SAMPLES_LEAST)
+		return tail;
+	for (size_t i = 0; i < m; i++)
+		sum += log((t->samples[count + i].excess + loss) / (t->samples[count + m].excess + loss));
+	return min_of(tail, max_of((double)m / max_of(sum, 1e-9), TAIL_LEAST));
+}
+
 /* How often an excess of at least this size is expected by chance, from the sessions after the set. */
 static double expect(const struct time_search *t, enum profile_time time, size_t count, double excess)
 {
-	double tail = tail_after(t, count, time), least = COUNTS * floor_of(time), more = NEXT_MORE, most = 0;
-	double loss = usual_loss(t, time, count);
+	double loss = usual_loss(t, time, count), tail = tail_after(t, count, time, loss);
+	double least = COUNTS * floor_of(time), more = NEXT_MORE, most = 0;
 
 	for (size_t i = count; i < t->count && i < count + NEXT; i++) {
 		more += t->o->weight[t->samples[i].slot];
