@@ -268,7 +268,9 @@ static double usual_loss(const struct time_search *t, enum profile_time time, si
 	size_t quarter = count + (t->count - min_of(count, t->count)) / 4;
 	double loss = quarter < t->count ? t->samples[quarter].excess : 0;
 
-	return time == PROFILE_OWN ? max_of(loss, max_of(delay_noise_longest(&t->noise, NEXT), HICCUP_NS)) : loss;
+	if (time != PROFILE_OWN || !t->o->cells->delays.is_known)
+		return loss;
+	return max_of(loss, max_of(delay_noise_longest(&t->noise, NEXT), HICCUP_NS));
 }
 
 /*
