@@ -544,7 +544,8 @@ TEST(a_thread_made_for_one_session_is_not_warming_up)
 	trace = sample_of_text(buf_text(&text));
 	c = compare(trace, &s);
 	unit_note("%s", c->answer);
-	CHECK(s->list.items[20].thread != s->list.items[0].thread && s->list.items[1].thread == s->list.items[0].thread);
+	CHECK(s->list.items[20].thread != s->list.items[0].thread &&
+	      s->list.items[1].thread == s->list.items[0].thread);
 	REQUIRE(c->divergence.count == 1);
 	CHECK_EQ_TEXT(c->all.items[0].function, "step");
 	CHECK_EQ_UINT(c->group[1].sessions, 2);

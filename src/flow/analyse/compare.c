@@ -435,8 +435,7 @@ static struct slowness slowness_of(const struct compare_subject *subject, enum s
 		result.cpu_ns[g] /= max_of((double)(g ? b.count : a.count), 1.0);
 	}
 	result.noise_ns =
-		delay_noise_of(subject->profile[1]->delays.all.items, subject->profile[1]->delays.all.count)
-			.large_ns;
+		delay_noise_of(subject->profile[1]->delays.all.items, subject->profile[1]->delays.all.count).large_ns;
 	result.sure = compare_superiority(a.items, a.count, b.items, b.count);
 	/* Both are sorted now. */
 	if (a.count && b.count) {

@@ -24,7 +24,7 @@
 /* Smallest factor between the k-th excess and the next. */
 #define GAP 2.0
 /* Tail of the excesses: twice as large is 2^tail times as rare. Of own time: scheduling delays are known, or not. */
-#define TAIL_CPU    1.25
+#define TAIL_CPU    2.5
 #define TAIL_CLIENT 2.0
 #define TAIL_OWN    3.0
 #define TAIL_NOISY  1.0
@@ -35,8 +35,9 @@
 /* Sessions that follow, from which the expectation is extrapolated; what is added to their number, for chance. */
 #define NEXT      3
 #define NEXT_MORE 1.0
-/* What a thread may lose at any time. */
-#define HICCUP_NS 1e6
+/* What a thread may lose at any time, and compute more: page faults, caches, interrupts. */
+#define HICCUP_NS     1e6
+#define HICCUP_CPU_NS 5e5
 /* An excess of this share of the smallest one counts as the same, elsewhere. */
 #define AS_LARGE 0.5
 /* A program is interrupted more often where it begins to work, or enters the kernel, than its time there suggests. */
@@ -54,6 +55,9 @@
 #define BEGIN_CHANCE 0.005
 /* The search descends into a call with this share of the excess. */
 #define MOST 0.6
+/* So many sessions that compute for about as long, up to this factor, make requests of a kind that takes that long. */
+#define KIND_LEAST  8
+#define KIND_SPREAD 2.0
 
 struct sample {
 	double excess;
@@ -258,7 +262,7 @@ static size_t trimmed(const struct time_search *t, size_t count)
 }
 
 /*
- * What sessions lose anyway: as much as a quarter of the others, and for the program's own time as much as the longest
+ * What sessions lose anyway: as much as a quarter of the others, and of the program's own time as much as the longest
  * scheduling delays. Excesses that are not much larger are less rare than their tail suggests. A busy machine holds a
  * thread up in other ways than by a delay, for about as long: it waits for a page, for a lock whose holder has no CPU,
  * or for a process that has none.
@@ -268,6 +272,8 @@ static double usual_loss(const struct time_search *t, enum profile_time time, si
 	size_t quarter = count + (t->count - min_of(count, t->count)) / 4;
 	double loss = quarter < t->count ? t->samples[quarter].excess : 0;
 
+	if (time == PROFILE_CPU)
+		return max_of(loss, HICCUP_CPU_NS);
 	if (time != PROFILE_OWN || !t->o->cells->delays.is_known)
 		return loss;
 	return max_of(loss, max_of(delay_noise_longest(&t->noise, NEXT), HICCUP_NS));
@@ -301,8 +307,7 @@ static double expect(const struct time_search *t, enum profile_time time, size_t
 
 	for (size_t i = count; i < t->count && i < count + NEXT; i++) {
 		more += t->o->weight[t->samples[i].slot];
-		most = max_of(most,
-			      more * pow((max_of(t->samples[i].excess, least) + loss) / (excess + loss), tail));
+		most = max_of(most, more * pow((max_of(t->samples[i].excess, least) + loss) / (excess + loss), tail));
 	}
 	return most;
 }
@@ -412,6 +417,28 @@ static double sessions_with_others(const struct outliers *o, uint32_t place)
 	return others;
 }
 
+/*
+ * Not faults but a kind of request: many sessions that compute for about as long. Those that wait for as long may have
+ * run into the same timeout.
+ */
+static bool is_kind(struct time_search *t, uint32_t place, const struct outlier_set *few, double excess)
+{
+	double least = INFINITY, most = 0, sum = 0, usual;
+
+	if (few->count < KIND_LEAST || !t->o->cells->delays.has_cpu)
+		return false;
+	take_values(t, place, PROFILE_CPU, false);
+	usual = median_of(t, t->values);
+	for (uint32_t i = 0; i < t->o->cells->slots; i++) {
+		if (!outlier_set_has(few, i))
+			continue;
+		least = min_of(least, t->values[i] - usual);
+		most = max_of(most, t->values[i] - usual);
+		sum += (t->values[i] - usual) * t->o->weight[i];
+	}
+	return sum >= MOST * excess && most <= KIND_SPREAD * least;
+}
+
 /* --- a place --- */
 
 static bool test_place(struct time_search *t, uint32_t place, enum profile_time time, struct outlier_mark *ret_mark)
@@ -456,7 +483,7 @@ static bool test_place(struct time_search *t, uint32_t place, enum profile_time 
 	for (size_t i = 0; i < count; i++)
 		ret_mark->excess += t->samples[i].excess * t->o->weight[t->samples[i].slot];
 	ret_mark->bad_ns = t->median + ret_mark->excess / few.count;
-	return true;
+	return is_client(time) || !is_kind(t, place, &few, ret_mark->excess);
 }
 
 /* --- what is known before --- */
