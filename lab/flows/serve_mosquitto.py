@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Mosquitto: a broker of messages (MQTT), one event loop. Kept apart."""
+"""Mosquitto: a broker of messages (MQTT), one event loop."""
 import base64
 import hashlib
 import itertools
@@ -133,7 +133,7 @@ log_type error
 ''')
 
 
-@server('mosquitto', Mqtt(), prepare=configuration, apart=True)
+@server('mosquitto', Mqtt(), prepare=configuration)
 def mosquitto(place):
     return [f'{place.servers}/mosquitto-hooks/mosquitto', '-c', f'{place.room}/mosquitto.conf']
 

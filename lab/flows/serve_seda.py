@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Staged events: four queues with threads each, and a poller. Kept apart, with five kinds of faults."""
+"""Staged events: four queues with threads each, and a poller."""
 import serve_passed  # pylint: disable=unused-import  # declares faults that are taken from pool
 from flow_clients import Session
 from flow_lab import FAULTS, between, fault, server
@@ -8,7 +8,7 @@ from serve_small import Small
 OWN = ('drip', 'stall')
 
 
-@server('seda', Small(), apart=True)
+@server('seda', Small())
 def seda(place):
     return [f'{place.servers}/small-hooks/seda', str(place.port), str(place.upstream_port), place.room]
 

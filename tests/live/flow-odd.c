@@ -132,7 +132,7 @@ static void audit(struct session *s)
 
 static void take_lock(struct session *s)
 {
-	struct timespec pause = {.tv_sec = 0, .tv_nsec = 4000000};
+	struct timespec pause = {.tv_sec = 0, .tv_nsec = 60000000};
 
 	if (asked_for(s, "lock"))
 		nanosleep(&pause, NULL);

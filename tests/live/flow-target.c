@@ -250,6 +250,28 @@ static void do_signals(unsigned long n)
 	printf("handled %lu\n", handled);
 }
 
+static void on_slow_signal(int number)
+{
+	(void)number;
+	in_handler();
+	usleep(3000);
+}
+
+/* Handlers that take long, and interrupt the recorder as often as the program. */
+static void do_slow_signals(unsigned long n)
+{
+	struct itimerval often = {{0, 5000}, {0, 5000}}, never = {{0, 0}, {0, 0}};
+	struct timespec begin, end;
+
+	signal(SIGALRM, on_slow_signal);
+	setitimer(ITIMER_REAL, &often, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	work(n);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	setitimer(ITIMER_REAL, &never, NULL);
+	printf("took %lld\n", (end.tv_sec - begin.tv_sec) * 1000000000LL + end.tv_nsec - begin.tv_nsec);
+}
+
 static sigjmp_buf signal_place;
 
 static void on_signal_jump(int number)
@@ -685,6 +707,7 @@ int main(int argc, char **argv)
 		{"replace", do_replace},
 		{"longjmp", do_longjmp},
 		{"signals", do_signals},
+		{"slow-signals", do_slow_signals},
 		{"signal-jump", do_signal_jump},
 		{"deep", do_deep},
 		{"deep-jump", do_deep_jump},

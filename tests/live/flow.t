@@ -157,6 +157,10 @@ recorded, lost, handled = map(int, sys.argv[1:])
 # Each handler makes four events: two calls, two returns.
 sys.exit(not (handled > 10 and recorded > 0 and recorded * 4 + lost == handled * 4))' \
 	"$(calls in_handler)" "$(check lost)" "$handled"
+record -- slow-signals 5000000
+took=$(sed -n 's/^took //p' "$room/out")
+is "$(check well_formed) $(($(check lost) > 0)) $(($(info span_ns) < took + took / 10 + 50000000))" 'true 1 1' \
+	'signals: the time in which events were lost counts once'
 record -- signal-jump 50
 is "$(check well_formed) $(tail -1 "$room/out")" 'true handled 50' 'jumping out of handlers: well-formed'
 ok 'jumping out of handlers: recording goes on' test "$(calls work)" -gt 50

@@ -342,10 +342,13 @@ TEST(who_computes_is_told_from_who_waits_for_it)
 	}
 }
 
-/* Scheduling delays of a busy machine, milliseconds: most are short, few are long. */
+/*
+ * Scheduling delays of a busy machine, milliseconds: most are short, few are long. The longest is 1.5 times the fourth
+ * in the median of 105 recordings, 4 times in 5 % of them; here 1.7 and 4.
+ */
 static double busy_delay(struct made *m)
 {
-	return min_of(pareto(m, 0.2, 1.5), 40);
+	return pareto(m, 1, 3);
 }
 
 TEST(another_process_that_is_slow_is_told_from_one_that_waits_for_a_cpu)
@@ -505,24 +508,148 @@ TEST(a_peek_waits_for_the_client_and_moves_nothing)
 	CHECK_EQ_UINT(c->group[1].sessions, 2);
 }
 
-TEST(long_delays_are_as_rare_as_they_were_seen)
+/* A thread for each session, which makes most of the calls of the slow ones: it is not the first of many there. */
+TEST(a_thread_made_for_one_session_is_not_warming_up)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(1 << 22);
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+	_cleanup_(comparison_freep) struct comparison *c = NULL;
+	unsigned long long now = 1000;
+
+	buf_add_text(&text, "thread 1 pid=1 tid=1 name=x\n");
+	for (unsigned i = 1; i <= 40; i++)
+		buf_add_format(&text, "thread %u pid=1 tid=%u name=y\n", 1 + i, 1 + i);
+	buf_add_text(&text, "1 0 call main\n1 1 op-listen fd=3 result=0 socket=9999\n1 2 delay 0 1\n");
+	for (unsigned i = 1; i <= 40; i++) {
+		bool is_slow = i == 21 || i == 33;
+
+		buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", now, i,
+			       1000 + i);
+		buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", now, i);
+		buf_add_format(&text, "1 %llu call greet\n", now += 10);
+		for (unsigned k = 0; k < 5; k++, now += 100)
+			buf_add_format(&text, "1 %llu call word\n1 %llu return\n", now, now + 10);
+		buf_add_format(&text, "1 %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n1 %llu return\n", now, i,
+			       now + 10);
+		buf_add_format(&text, "%u %llu call serve\n%u %llu op-read fd=5 result=9 took=5 socket=%u\n", 1 + i,
+			       now, 1 + i, now + 10, i);
+		for (unsigned k = 0; k < (is_slow ? 20 : 1); k++, now += is_slow ? 3000000 : 10000)
+			buf_add_format(&text, "%u %llu call step\n%u %llu return\n", 1 + i, now + 100, 1 + i,
+				       now + (is_slow ? 2999999 : 9999));
+		buf_add_format(&text, "%u %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n%u %llu return\n", 1 + i,
+			       now + 100, i, 1 + i, now + 200);
+		now += 1000;
+	}
+	trace = sample_of_text(buf_text(&text));
+	c = compare(trace, &s);
+	unit_note("%s", c->answer);
+	CHECK(s->list.items[20].thread != s->list.items[0].thread &&
+	      s->list.items[1].thread == s->list.items[0].thread);
+	REQUIRE(c->divergence.count == 1);
+	CHECK_EQ_TEXT(c->all.items[0].function, "step");
+	CHECK_EQ_UINT(c->group[1].sessions, 2);
+}
+
+/* One session computes for 3 s in an event loop. Two others have sent the rest of their requests meanwhile. */
+TEST(a_client_is_not_slow_while_the_loop_works_for_others)
+{
+	struct loop l = {.text = BUF_INIT(1 << 22), .now = 1000};
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+	_cleanup_(comparison_freep) struct comparison *c = NULL;
+
+	buf_add_text(&l.text, "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=9999\n");
+	for (unsigned k = 1; k <= 40; k++) {
+		bool is_behind = k == 21 || k == 22;
+
+		poll_until(&l, l.now + 1000, 1000);
+		buf_add_format(&l.text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", l.now, k,
+			       1000 + k);
+		buf_add_format(&l.text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", l.now, k);
+		loop_call(&l, "input", "op-read fd=5 result=9", k);
+		if (k == 22) {
+			poll_until(&l, l.now + 1000, 1000);
+			buf_add_format(&l.text, "1 %llu call input\n1 %llu op-read fd=5 result=9 took=5 socket=20\n",
+				       l.now + 10, l.now + 20);
+			buf_add_format(&l.text, "1 %llu return\n", l.now += 3000000000);
+		}
+		for (unsigned of = k - (k == 22); of <= k && (k == 22 || !is_behind); of++) {
+			poll_until(&l, l.now + 1000, 1000);
+			loop_call(&l, "input", "op-read fd=5 result=9", of);
+			loop_call(&l, "reply", "op-write fd=5 result=9 aux=9", of);
+		}
+	}
+	trace = sample_of_text(buf_text(&l.text));
+	buf_done(&l.text);
+	c = compare(trace, &s);
+	unit_note("%s", c->answer);
+	CHECK_EQ_UINT(s->list.count, 40);
+	CHECK_EQ_UINT(c->divergence.count, 0);
+}
+
+/* Sessions of one thread that compute, lose their CPU in another function, or wait there; milliseconds. */
+static void add_computing(struct buf *text, unsigned long long *now, unsigned i, double cpu, double lost, double wait)
+{
+	unsigned long long computed = *now + 30 + (unsigned long long)(cpu * 1e6),
+			   got = computed + 30 + (unsigned long long)((lost + wait) * 1e6);
+
+	buf_add_format(text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", *now, i, 1000 + i);
+	buf_add_format(text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", *now, i);
+	buf_add_format(text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n", *now + 10, *now + 15,
+		       i);
+	buf_add_format(text, "1 %llu call compute\n1 %llu delay 0 1 %.0f\n1 %llu return\n", *now + 30, computed,
+		       cpu * 1e6, computed + 1);
+	buf_add_format(text, "1 %llu call enter\n1 %llu delay %.0f 1 0\n1 %llu return\n", computed + 10, got,
+		       lost * 1e6, got + 1);
+	buf_add_format(text, "1 %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n1 %llu return\n", got + 10, i,
+		       got + 20);
+	*now = got + 1000;
+}
+
+TEST(with_labels_computation_is_found_where_delays_or_others_hide_it)
+{
+	for (unsigned others_wait = 0; others_wait < 2; others_wait++) {
+		_cleanup_buf_ struct buf text = BUF_INIT(1 << 22);
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		uint8_t group_of[40] = {[20] = 1, [32] = 1};
+		unsigned long long now = 1000;
+		struct why why = {};
+
+		buf_add_text(&text,
+			     "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=9999\n"
+			     "1 2 delay 0 1 0\n");
+		for (unsigned i = 0; i < ARRAY_SIZE(group_of); i++)
+			add_computing(&text, &now, i + 1, group_of[i] ? 20 : 0.1, group_of[i] && !others_wait ? 60 : 0,
+				      others_wait && !group_of[i] && i % 3 ? 30 : 0.1);
+		trace = sample_of_text(buf_text(&text));
+		REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, &s, &why) == 0);
+		REQUIRE(s->list.count == ARRAY_SIZE(group_of));
+		c = compare_groups(s, group_of, &(struct compare_options){});
+		unit_note("case %u: %s", others_wait, c->answer);
+		REQUIRE(c->divergence.count == 1);
+		CHECK_EQ_TEXT(c->all.items[0].function, "compute");
+	}
+}
+
+TEST(delays_are_counted_and_ranked)
 {
 	double delays[1000];
 	struct delay_noise noise;
 
 	for (unsigned i = 0; i < 1000; i++)
 		delays[i] = 1000.0 * (1000 - i);
-	noise = delay_noise_of(delays, 1000, 1);
-	CHECK(delay_noise_is_known(&noise));
+	noise = delay_noise_of(delays, 1000);
 	CHECK_NEAR(noise.large_ns, 901000, 1);
-	CHECK_NEAR(delay_noise_share(&noise, 1), 1, 1e-9);
-	CHECK_NEAR(delay_noise_share(&noise, 500500), 0.5, 1e-9);
+	CHECK_EQ_UINT(delay_noise_count(&noise, 1), 1000);
 	CHECK_EQ_UINT(delay_noise_count(&noise, 998000), 3);
 	CHECK_EQ_UINT(delay_noise_count(&noise, 1e6 + 1), 0);
-	CHECK_NEAR(delay_noise_share(&noise, 997000), 0.004, 1e-9);
-	/* Beyond: by the tail, which is 1 at least. */
-	CHECK(delay_noise_share(&noise, 2e6) <= 0.002 && delay_noise_share(&noise, 2e6) > 1e-4);
-	CHECK(!delay_noise_is_known(&(struct delay_noise){}));
-	noise = delay_noise_of(delays, 19, 1);
-	CHECK(!delay_noise_is_known(&noise));
+	CHECK_NEAR(delay_noise_longest(&noise, 1), 1e6, 1);
+	CHECK_NEAR(delay_noise_longest(&noise, 3), 998000, 1);
+	noise = delay_noise_of(delays, 2);
+	CHECK_NEAR(delay_noise_longest(&noise, 3), 0, 1e-9);
+	noise = delay_noise_of(delays, 0);
+	CHECK_NEAR(delay_noise_longest(&noise, 1), 0, 1e-9);
 }

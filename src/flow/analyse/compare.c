@@ -7,6 +7,8 @@
 
 /* Majority of the additional time: the search descends into a call with this share of it. */
 #define MOST 0.6
+/* Scheduling delays of this part of the additional time hide where it is. */
+#define HIDING 0.1
 /* Other places with at least this share are also reported. */
 #define ALSO 0.2
 /* Times vary more than calls, especially on a busy machine. */
@@ -395,16 +397,20 @@ struct slowness {
 	double noise_ns;                  /* a delay that few are longer than */
 };
 
-/* Time of a session, without that of an idle client, and with or without the scheduling delay of its threads. */
-static uint64_t time_of(const struct profile *profile, size_t index, bool with_delays)
+/* Time of a session, without that of an idle client: with or without the scheduling delay of its threads; on a CPU. */
+enum session_time { TIME_WHOLE, TIME_NET, TIME_CPU };
+
+static uint64_t time_of(const struct profile *profile, size_t index, enum session_time time)
 {
 	uint64_t ns = flow_span_ns(profile->trace, profile->spent.items[index]);
 
-	return with_delays ? ns : ns - min_of(ns, profile->delays.of.items[index]);
+	if (time == TIME_CPU)
+		return profile->delays.cpu.items[index];
+	return time == TIME_WHOLE ? ns : ns - min_of(ns, profile->delays.of.items[index]);
 }
 
 /* Of the profiles of the good and of the bad sessions; may be the same. */
-static struct slowness slowness_of(const struct compare_subject *subject, bool with_delays)
+static struct slowness slowness_of(const struct compare_subject *subject, enum session_time time)
 {
 	SPILL(uint64_t) a = {}, b = {};
 	struct slowness result = {};
@@ -416,12 +422,12 @@ static struct slowness slowness_of(const struct compare_subject *subject, bool w
 			spill_trim_at(i);
 			if (subject->group_of[g][i] != g)
 				continue;
-			result.delay_ns[g] += with_delays ? 0 : (double)profile->delays.of.items[i];
+			result.delay_ns[g] += time == TIME_WHOLE ? 0 : (double)profile->delays.of.items[i];
 			result.cpu_ns[g] += (double)profile->delays.cpu.items[i];
 			if (g)
-				spill_push(&b, time_of(profile, i, with_delays));
+				spill_push(&b, time_of(profile, i, time));
 			else
-				spill_push(&a, time_of(profile, i, with_delays));
+				spill_push(&a, time_of(profile, i, time));
 		}
 	}
 	for (unsigned g = 0; g < 2; g++) {
@@ -429,8 +435,7 @@ static struct slowness slowness_of(const struct compare_subject *subject, bool w
 		result.cpu_ns[g] /= max_of((double)(g ? b.count : a.count), 1.0);
 	}
 	result.noise_ns =
-		delay_noise_of(subject->profile[1]->delays.all.items, subject->profile[1]->delays.all.count, 1)
-			.large_ns;
+		delay_noise_of(subject->profile[1]->delays.all.items, subject->profile[1]->delays.all.count).large_ns;
 	result.sure = compare_superiority(a.items, a.count, b.items, b.count);
 	/* Both are sorted now. */
 	if (a.count && b.count) {
@@ -453,31 +458,44 @@ static size_t index_of(const struct comparison *c, uint32_t place)
 	return i;
 }
 
-/* Follows the additional time of bad sessions to a place. */
-static bool find_time(struct comparison *c, const struct compare_options *options, const struct slowness *slowness)
+/* Most of the additional time is computation, and scheduling delays add to it wherever they happen. */
+static bool is_hidden(const struct slowness *slowness, const double mean[2])
 {
-	double sure = slowness->sure;
-	double factor = options->ratio > 0 ? options->ratio : 2;
-	double least = options->min_ns ? (double)options->min_ns : 1e6;
-	double mean[2] = {compare_mean_ns(c, 0, 0) - slowness->delay_ns[0],
-			  compare_mean_ns(c, 0, 1) - slowness->delay_ns[1]};
-	uint32_t inner, place;
+	return slowness->cpu_ns[1] - slowness->cpu_ns[0] >= MOST * (mean[1] - mean[0]) &&
+	       slowness->delay_ns[1] - slowness->delay_ns[0] >= HIDING * (mean[1] - mean[0]);
+}
+
+static double factor_of(const struct compare_options *options)
+{
+	return options->ratio > 0 ? options->ratio : 2;
+}
+
+static double least_of(const struct compare_options *options)
+{
+	return options->min_ns ? (double)options->min_ns : 1e6;
+}
+
+static bool is_larger(const double mean[2], double factor, double least)
+{
+	return mean[1] - mean[0] >= least && mean[1] >= factor * mean[0];
+}
+
+/* With few sessions nothing is significant; with more, it must not be chance, unless all took far longer. */
+static bool is_sure(const struct comparison *c, const struct slowness *slowness, double factor)
+{
 	uint32_t good = c->group[0].sessions, bad = c->group[1].sessions;
+
+	return slowness->sure >= SURE &&
+	       (min_of(good, bad) <= 3 || compare_rank_chance(slowness->sure, good, bad) <= TIME_CHANCE ||
+		slowness->least >= factor);
+}
+
+/* The function with the additional time comes first. */
+static bool name_first(struct comparison *c, uint32_t inner, double sure)
+{
 	const char *waits_in;
+	uint32_t place;
 
-	bool computes = slowness->cpu_ns[1] - slowness->cpu_ns[0] >= least &&
-			slowness->cpu_ns[1] >= factor * slowness->cpu_ns[0];
-
-	/* What a busy machine may have done is no better explanation than another call. */
-	if (c->all.count && !computes)
-		least = max_of(least, slowness->noise_ns);
-
-	/* With few sessions nothing is significant; with more, it must not be chance, unless all took far longer. */
-	if (min_of(good, bad) > 3 && compare_rank_chance(sure, good, bad) > TIME_CHANCE && slowness->least < factor)
-		return false;
-	if (sure < SURE || mean[1] - mean[0] < least || mean[1] < factor * mean[0])
-		return false;
-	inner = follow_time(c, 0);
 	if (!inner)
 		return false;
 	waits_in = compare_function(c, inner)->name;
@@ -488,6 +506,34 @@ static bool find_time(struct comparison *c, const struct compare_options *option
 	c->all.items[0].waits_in = waits_in;
 	c->all.items[0].confidence = max_of(c->all.items[0].confidence, sure);
 	return true;
+}
+
+/* Follows the additional time of bad sessions to a place. */
+static bool find_time(struct comparison *c, struct compare_subject *subject, const struct compare_options *options,
+		      const struct slowness *slowness)
+{
+	double factor = factor_of(options), least = least_of(options);
+	double mean[2] = {compare_mean_ns(c, 0, 0) - slowness->delay_ns[0],
+			  compare_mean_ns(c, 0, 1) - slowness->delay_ns[1]};
+	bool computes = is_larger(slowness->cpu_ns, factor, least);
+
+	/* What a busy machine may have done is no better explanation than another call. */
+	if (c->all.count && !computes)
+		least = max_of(least, slowness->noise_ns);
+	if (!is_sure(c, slowness, factor) || !is_larger(mean, factor, least))
+		return false;
+	if (computes && is_hidden(slowness, mean) && !compare_is_of_two(subject))
+		return name_first(c, compare_follow_cpu(c, subject), slowness->sure);
+	return name_first(c, follow_time(c, 0), slowness->sure);
+}
+
+/* The same for CPU time. Where others wait for those that compute, they take as long. */
+static bool find_cpu(struct comparison *c, struct compare_subject *subject, const struct compare_options *options)
+{
+	struct slowness cpu = slowness_of(subject, TIME_CPU);
+
+	return is_sure(c, &cpu, factor_of(options)) && is_larger(cpu.cpu_ns, factor_of(options), least_of(options)) &&
+	       name_first(c, compare_follow_cpu(c, subject), cpu.sure);
 }
 
 /* A function with more self time. */
@@ -644,23 +690,25 @@ static void to_ns(struct comparison *c)
  */
 static void find_times(struct comparison *c, struct compare_subject *subject, const struct compare_options *options)
 {
-	struct slowness net = slowness_of(subject, false), whole, *slowness = &net;
+	struct slowness net = slowness_of(subject, TIME_NET), whole, *slowness = &net;
 	struct compare_options beyond = *options;
 	double common = 1;
 
 	if (!compare_is_of_two(subject)) {
-		if (find_time(c, options, slowness)) {
+		if (find_time(c, subject, options, slowness)) {
 			find_more_time(c, slowness->sure);
 			return;
 		}
+		if (find_cpu(c, subject, options))
+			return;
 		/* Skip the expensive search when there is already a result. */
 		if (!c->all.count)
 			find_calls(c, subject);
 		if (find_slower_function(c, subject, options, &common) || c->all.count)
 			return;
 		/* For lack of anything else: where they had no CPU. */
-		whole = slowness_of(subject, true);
-		if (find_time(c, options, &whole))
+		whole = slowness_of(subject, TIME_WHOLE);
+		if (find_time(c, subject, options, &whole))
 			find_more_time(c, whole.sure);
 		return;
 	}
@@ -669,7 +717,7 @@ static void find_times(struct comparison *c, struct compare_subject *subject, co
 		return;
 	beyond.ratio = (options->ratio > 0 ? options->ratio : 2) * common;
 	if (slowness->sure >= TRACES_SURE && slowness->medians >= beyond.ratio &&
-	    slowness->interval.low >= TRACES_LEAST * common && find_time(c, &beyond, slowness))
+	    slowness->interval.low >= TRACES_LEAST * common && find_time(c, subject, &beyond, slowness))
 		find_more_time(c, slowness->sure);
 }
 

@@ -170,6 +170,9 @@ void compare_structure(struct comparison *comparison, const struct compare_subje
 struct compare_slower compare_self(struct comparison *comparison, struct compare_subject *subject,
 				   const struct compare_options *options, double *ret_common);
 
+/* The innermost place with most of the additional CPU time (compare_cpu.c); 0: none. */
+uint32_t compare_follow_cpu(struct comparison *comparison, struct compare_subject *subject);
+
 /* A call that bad sessions make more or less often than good ones. */
 struct compare_more {
 	uint32_t place;

@@ -90,16 +90,32 @@ static void find_paced(struct outliers *o)
 			outlier_set_add(&o->paced, i);
 }
 
+/*
+ * The first session of a thread meets cold caches, unlike the later ones. A thread that serves one session was made for
+ * it, as all others of its kind.
+ */
+static uint32_t *sessions_of_threads(const struct outliers *o)
+{
+	uint32_t *served = xzalloc((o->s->trace->thread_count + 1) * sizeof(*served));
+
+	for (size_t i = 0; i < o->s->list.count; i++) {
+		served[o->s->list.items[i].thread]++;
+		spill_trim_at(i);
+	}
+	return served;
+}
+
 static void know_sessions(struct outliers *o)
 {
 	_cleanup_free_ bool *known = xzalloc(o->s->trace->thread_count + 1);
+	_cleanup_free_ uint32_t *served = sessions_of_threads(o);
 	bool is_first = true;
 
 	o->weight = xzalloc((o->cells->slots + 1) * sizeof(*o->weight));
 	for (size_t i = 0; i < o->s->list.count; i++) {
 		const struct flow_row *row = &o->s->list.items[i];
 		uint32_t slot = o->cells->slot_of.items[i];
-		bool begins = is_first || !known[row->thread];
+		bool begins = is_first || (!known[row->thread] && served[row->thread] > 1);
 
 		spill_trim_at(i);
 		if (!row->rx_bytes && !row->tx_bytes && o->s->demux->by == DEMUX_CONNECTION)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sessions that take longer. Per place and kind of time, the excess over the median session is sorted. How often chance
- * produces an excess as large as those of the k first is extrapolated from the sessions that follow: for excesses with
- * a heavy tail, and with the distribution of the scheduling delays of the threads. Few but extreme sessions count, many
- * mild ones do not. It is corrected for the places looked at and for the choice of k.
+ * produces an excess as large as those of the k first is extrapolated from the sessions that follow, for excesses with
+ * a tail, beyond what the longest scheduling delays of the threads are. Few but extreme sessions count, many mild ones
+ * do not. It is corrected for the places looked at and for the choice of k.
  *
  * Not excess: what a session's number of requests or bytes explains, the time its threads waited for a CPU, what the
  * first session of a thread costs, and what hits other places as well.
@@ -23,13 +23,10 @@
 #define CHANCE 0.01
 /* Smallest factor between the k-th excess and the next. */
 #define GAP 2.0
-/*
- * Tail of the excesses: twice as large is 2^tail times as rare. Of own time: large ones must also be unlikely as
- * delays, or these are not known.
- */
-#define TAIL_CPU    1.25
+/* Tail of the excesses: twice as large is 2^tail times as rare. Of own time: scheduling delays are known, or not. */
+#define TAIL_CPU    2.5
 #define TAIL_CLIENT 2.0
-#define TAIL_OWN    1.5
+#define TAIL_OWN    3.0
 #define TAIL_NOISY  1.0
 /* It is estimated from this number of excesses, at least and at most, down to the least that is assumed. */
 #define TAIL_SAMPLES_LEAST 10
@@ -38,13 +35,9 @@
 /* Sessions that follow, from which the expectation is extrapolated; what is added to their number, for chance. */
 #define NEXT      3
 #define NEXT_MORE 1.0
-/*
- * A busy machine holds a thread up in other ways than by a delay, for about as long: it waits for a page, for a lock
- * whose holder has no CPU, or for a process that has none. Likelihood of a set of these at most, and delays that add up
- * in one session.
- */
-#define DELAYS_MOST 0.03
-#define DELAYS_SUM  1.5
+/* What a thread may lose at any time, and compute more: page faults, caches, interrupts. */
+#define HICCUP_NS     1e6
+#define HICCUP_CPU_NS 5e5
 /* An excess of this share of the smallest one counts as the same, elsewhere. */
 #define AS_LARGE 0.5
 /* A program is interrupted more often where it begins to work, or enters the kernel, than its time there suggests. */
@@ -62,6 +55,9 @@
 #define BEGIN_CHANCE 0.005
 /* The search descends into a call with this share of the excess. */
 #define MOST 0.6
+/* So many sessions that compute for about as long, up to this factor, make requests of a kind that takes that long. */
+#define KIND_LEAST  8
+#define KIND_SPREAD 2.0
 
 struct sample {
 	double excess;
@@ -266,10 +262,28 @@ static size_t trimmed(const struct time_search *t, size_t count)
 }
 
 /*
+ * What sessions lose anyway: as much as a quarter of the others, and of the program's own time as much as the longest
+ * scheduling delays. Excesses that are not much larger are less rare than their tail suggests. A busy machine holds a
+ * thread up in other ways than by a delay, for about as long: it waits for a page, for a lock whose holder has no CPU,
+ * or for a process that has none.
+ */
+static double usual_loss(const struct time_search *t, enum profile_time time, size_t count)
+{
+	size_t quarter = count + (t->count - min_of(count, t->count)) / 4;
+	double loss = quarter < t->count ? t->samples[quarter].excess : 0;
+
+	if (time == PROFILE_CPU)
+		return max_of(loss, HICCUP_CPU_NS);
+	if (time != PROFILE_OWN || !t->o->cells->delays.is_known)
+		return loss;
+	return max_of(loss, max_of(delay_noise_longest(&t->noise, NEXT), HICCUP_NS));
+}
+
+/*
  * Tail of the excesses at this place, from those after the first `count` (Hill's estimate): with many sessions, the
  * noise itself shows how heavy it is.
  */
-static double tail_after(const struct time_search *t, size_t count, enum profile_time time)
+static double tail_after(const struct time_search *t, size_t count, enum profile_time time, double loss)
 {
 	double least = COUNTS * floor_of(time), sum = 0, tail = is_client(time) ? TAIL_CLIENT : TAIL_CPU;
 	size_t m = 0;
@@ -281,40 +295,27 @@ static double tail_after(const struct time_search *t, size_t count, enum profile
 	if (m < TAIL_SAMPLES_LEAST)
 		return tail;
 	for (size_t i = 0; i < m; i++)
-		sum += log(t->samples[count + i].excess / t->samples[count + m].excess);
+		sum += log((t->samples[count + i].excess + loss) / (t->samples[count + m].excess + loss));
 	return min_of(tail, max_of((double)m / max_of(sum, 1e-9), TAIL_LEAST));
 }
 
-/* How often excesses of at least this size are expected by chance, */
-struct expectation {
-	double by_tail;   /* with the tail of the sessions after the set, */
-	double by_delays; /* and with the distribution of delays */
-};
-
-static struct expectation expect(const struct time_search *t, enum profile_time time, size_t count, double excess)
+/* How often an excess of at least this size is expected by chance, from the sessions after the set. */
+static double expect(const struct time_search *t, enum profile_time time, size_t count, double excess)
 {
-	double tail = tail_after(t, count, time), least = COUNTS * floor_of(time), more = NEXT_MORE;
-	bool has_delays = time == PROFILE_OWN && delay_noise_is_known(&t->noise);
-	double share = has_delays ? delay_noise_share(&t->noise, excess / DELAYS_SUM) : 0;
-	struct expectation e = {};
+	double loss = usual_loss(t, time, count), tail = tail_after(t, count, time, loss);
+	double least = COUNTS * floor_of(time), more = NEXT_MORE, most = 0;
 
 	for (size_t i = count; i < t->count && i < count + NEXT; i++) {
-		double next = max_of(t->samples[i].excess, least);
-
 		more += t->o->weight[t->samples[i].slot];
-		e.by_tail = max_of(e.by_tail, more * pow(next / excess, tail));
-		if (has_delays)
-			e.by_delays =
-				max_of(e.by_delays, more * share / delay_noise_share(&t->noise, next / DELAYS_SUM));
+		most = max_of(most, more * pow((max_of(t->samples[i].excess, least) + loss) / (excess + loss), tail));
 	}
-	return e;
+	return most;
 }
 
 /* So many sessions, the last with this excess, by chance. */
 static double set_chance(const struct time_search *t, enum profile_time time, double k, size_t count, double excess)
 {
 	double next = count < t->count ? t->samples[count].excess : 0;
-	struct expectation e;
 
 	if (excess < GAP * max_of(next, COUNTS * floor_of(time)))
 		return 1;
@@ -325,10 +326,7 @@ static double set_chance(const struct time_search *t, enum profile_time time, do
 	/* As many recorded scheduling delays are at least as long. */
 	if (time == PROFILE_OWN && delay_noise_count(&t->noise, excess) >= k)
 		return 1;
-	e = expect(t, time, count, excess);
-	if (compare_set_chance(k, e.by_delays) > DELAYS_MOST)
-		return 1;
-	return compare_set_chance(k, e.by_tail) * t->tests[t->family];
+	return compare_set_chance(k, expect(t, time, count, excess)) * t->tests[t->family];
 }
 
 /* The k that is least likely by chance. */
@@ -419,6 +417,28 @@ static double sessions_with_others(const struct outliers *o, uint32_t place)
 	return others;
 }
 
+/*
+ * Not faults but a kind of request: many sessions that compute for about as long. Those that wait for as long may have
+ * run into the same timeout.
+ */
+static bool is_kind(struct time_search *t, uint32_t place, const struct outlier_set *few, double excess)
+{
+	double least = INFINITY, most = 0, sum = 0, usual;
+
+	if (few->count < KIND_LEAST || !t->o->cells->delays.has_cpu)
+		return false;
+	take_values(t, place, PROFILE_CPU, false);
+	usual = median_of(t, t->values);
+	for (uint32_t i = 0; i < t->o->cells->slots; i++) {
+		if (!outlier_set_has(few, i))
+			continue;
+		least = min_of(least, t->values[i] - usual);
+		most = max_of(most, t->values[i] - usual);
+		sum += (t->values[i] - usual) * t->o->weight[i];
+	}
+	return sum >= MOST * excess && most <= KIND_SPREAD * least;
+}
+
 /* --- a place --- */
 
 static bool test_place(struct time_search *t, uint32_t place, enum profile_time time, struct outlier_mark *ret_mark)
@@ -463,7 +483,7 @@ static bool test_place(struct time_search *t, uint32_t place, enum profile_time 
 	for (size_t i = 0; i < count; i++)
 		ret_mark->excess += t->samples[i].excess * t->o->weight[t->samples[i].slot];
 	ret_mark->bad_ns = t->median + ret_mark->excess / few.count;
-	return true;
+	return is_client(time) || !is_kind(t, place, &few, ret_mark->excess);
 }
 
 /* --- what is known before --- */
@@ -545,7 +565,7 @@ static void know_allowance(struct time_search *t)
 	}
 	allow(t, own, work, BYTE_NS, t->for_bytes);
 	know_shares(t);
-	t->noise = delay_noise_of(o->cells->delays.all.items, o->cells->delays.all.count, TAIL_LEAST);
+	t->noise = delay_noise_of(o->cells->delays.all.items, o->cells->delays.all.count);
 }
 
 /* The excess of two sessions, as a whole, that would be found. */

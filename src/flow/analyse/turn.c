@@ -101,6 +101,12 @@ static uint64_t wait_between(const struct turn_segment *before, const struct tur
 	return min_of(gap, after->idle_ticks + after->polled_ticks - min_of(before->end_ticks, after->polled_ticks));
 }
 
+/* The same for its client. A thread that did not ask meanwhile waited in another way. */
+static uint64_t client_between(const struct turn_segment *before, const struct turn_segment *after, uint64_t gap)
+{
+	return before->end_ticks < after->ready_ticks ? wait_between(before, after, gap) : gap;
+}
+
 /*
  * Without anything that comes from outside, it waits for a timer; or it waits for nothing, and the thread works for it
  * in calls that do not show it. Then the thread only looks whether there is more to do, and does not wait.
@@ -135,13 +141,13 @@ bool turn_between(const struct turn_segment *before, const struct turn_segment *
 	switch (after->first) {
 	case TURN_READ:
 		ret_wait->time = PROFILE_DRIP;
-		ret_wait->ticks += after->lead_ticks;
+		ret_wait->ticks = client_between(before, after, gap) + after->lead_ticks;
 		return before->last == TURN_READ;
 	case TURN_WRITE:
 		is_stall = is_stalled(before, after, gap);
 		ret_wait->is_pause = !is_stall;
 		ret_wait->time = is_stall ? PROFILE_STALL : PROFILE_OWN;
-		ret_wait->ticks = is_stall ? gap : pause_between(before, after, gap);
+		ret_wait->ticks = is_stall ? client_between(before, after, gap) : pause_between(before, after, gap);
 		ret_wait->place = is_stall || !before->place ? after->first_place : before->place;
 		ret_wait->is_queue = !is_stall && before->thread != after->thread;
 		return true;

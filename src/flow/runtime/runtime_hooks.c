@@ -5,12 +5,20 @@
 EXPORT void __cyg_profile_func_enter(void *fn, void *site);
 EXPORT void __cyg_profile_func_exit(void *fn, void *site);
 
+/* Time since the last record. A mark about lost events may have been added meanwhile, at a later time. */
+static uint64_t time_passed(const struct flow_slot *t, uint64_t *now)
+{
+	*now = *now > t->last ? *now : t->last;
+	return *now - t->last;
+}
+
 static void add_call(struct flow_slot *t, uint64_t now, uint32_t id)
 {
-	uint64_t passed = now - t->last;
+	uint64_t passed;
 
 	if (!slot_reserve(t, 5))
 		return;
+	passed = time_passed(t, &now);
 	if (passed >= FLOW_LONG_TICKS) {
 		(void)slot_add_other(t, now, flow_word_other(FLOW_O_TIME, 0, 0), NULL);
 		t->extra++; /* a time record is not an event */
@@ -30,10 +38,11 @@ static void add_call(struct flow_slot *t, uint64_t now, uint32_t id)
 
 static void add_return(struct flow_slot *t, uint64_t now)
 {
-	uint64_t passed = now - t->last;
+	uint64_t passed;
 
 	if (!slot_reserve(t, 4))
 		return;
+	passed = time_passed(t, &now);
 	if (passed >= FLOW_LONG_TICKS) {
 		(void)slot_add_other(t, now, flow_word_other(FLOW_O_TIME, 0, 0), NULL);
 		t->extra++;
