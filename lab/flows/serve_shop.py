@@ -85,7 +85,7 @@ def wakeup(place, r):
 @fault('shop', 'page-fault', 'shop::Canvas::paint shop::draw_pictures')
 def page_fault(place, r):
     """Memory that is taken from the system and given back each time: its time is that of page faults."""
-    return Session([place.speaks.with_query(f'pictures={int(between(r, 60, 400))}')], bad=True)
+    return Session([place.speaks.with_query(f'pictures={int(between(r, 40, 250))}')], bad=True)
 
 
 @fault('shop', 'recursion', 'shop::count_below shop::count_categories')
