@@ -67,9 +67,11 @@ def server(name, speaks, **more):
 
 
 def fault(servers, kind, functions, **more):
-    """Marks the function that makes a bad session."""
+    """Marks the function that makes a bad session; functions: names with blanks between them, or a list of names."""
+    right = frozenset(functions.split() if isinstance(functions, str) else functions)
+
     def mark(make):
-        FAULTS.extend(Fault(name, kind, frozenset(functions.split()), make, **more) for name in servers.split())
+        FAULTS.extend(Fault(name, kind, right, make, **more) for name in servers.split())
         return make
     return mark
 
