@@ -11,7 +11,7 @@ struct netns_state {
 };
 
 struct netns_states {
-	struct map by_netns;  /* inode number -> struct netns_state * */
+	struct map by_netns; /* inode number -> struct netns_state * */
 	uint64_t cleaned_ns; /* the sample in which those of vanished namespaces were released last */
 };
 

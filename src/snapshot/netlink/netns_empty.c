@@ -35,11 +35,11 @@ static bool has_link_up(struct snapshot *snapshot)
 	struct nl_request room;
 	bool is_up = false;
 	void *body;
-	struct nl_question question = {.protocol = NETLINK_ROUTE,
-				       .request = nl_request_begin(&room, RTM_GETLINK, NLM_F_DUMP,
-								   sizeof(struct ifinfomsg), &body),
-				       .parse = parse_link,
-				       .context = &is_up};
+	struct nl_question question = {
+		.protocol = NETLINK_ROUTE,
+		.request = nl_request_begin(&room, RTM_GETLINK, NLM_F_DUMP, sizeof(struct ifinfomsg), &body),
+		.parse = parse_link,
+		.context = &is_up};
 
 	return !socket || nl_ask_on(snapshot, socket, &question) < 0 || is_up;
 }
