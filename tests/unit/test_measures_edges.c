@@ -128,3 +128,36 @@ TEST(a_connection_at_rest_waits_for_nothing)
 
 	CHECK_EQ_INT(module_of(graph, CONN)->activity, ACTIVITY_IDLE);
 }
+
+/* First seen with so much sent and 1 % of 4 MiB lost; 5 % from then on. */
+static void loses_more_after(struct scene *s, unsigned sample, uint64_t sent_before)
+{
+	if (sample == 0) {
+		s->tcp.bytes_sent = sent_before;
+		s->tcp.bytes_retrans = 41943;
+	} else {
+		s->tcp.bytes_sent += 100000;
+		s->tcp.bytes_acked += 95000;
+		s->tcp.bytes_retrans += 5000;
+	}
+}
+
+static void loses_more_after_enough(struct scene *s, unsigned sample)
+{
+	loses_more_after(s, sample, 4 << 20);
+}
+
+static void loses_more_after_too_little(struct scene *s, unsigned sample)
+{
+	loses_more_after(s, sample, (4 << 20) - 1);
+}
+
+TEST(loss_is_compared_with_that_of_4_mib_before)
+{
+	static const struct expected enough[] = {{"loss_share_recent", "0.05"}, {"loss_growth", "5.000005"}, {}};
+	static const struct expected too_little[] = {{"loss_share_recent", "0.05"}, {"loss_growth", "null"}, {}};
+	static const struct expected none[] = {{}};
+
+	check_conn(loses_more_after_enough, enough, none);
+	check_conn(loses_more_after_too_little, too_little, none);
+}

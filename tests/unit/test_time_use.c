@@ -12,6 +12,7 @@
 /* What passes in each sample, of the thread of the scene and of a second one. */
 struct case_of {
 	uint64_t run_ns, delay_ns;
+	uint64_t rwnd_ns; /* of the connection, which always has data to send: held back by the receive window */
 	struct blocking_record rows[ROWS_MAX]; /* wait_ns and count of one sample */
 	bool has_second;                       /* a thread with nothing but rows of another tid */
 	bool gap;
@@ -81,6 +82,7 @@ static struct time_use divide(const struct case_of *of, unsigned width, struct b
 		scene.thread.run_ns += of->run_ns;
 		scene.thread.wait_ns += of->delay_ns;
 		send_well(&scene);
+		scene.tcp.rwnd_limited_ns += of->rwnd_ns;
 		fill(snapshot, &scene, sample);
 		add_sample(snapshot, &scene, of, sample);
 		window_add(window, snapshot);
@@ -135,6 +137,19 @@ TEST(measured_waits_fill_the_rest)
 	CHECK_NEAR(share_of(&use, TIME_ANSWER), 0.25, 0.001);
 	CHECK_NEAR(share_of(&use, TIME_IDLE), 0.25, 0.001);
 	CHECK(use.estimate);
+}
+
+/* Of the time that it waits to send, the peer does not read as long as its window holds the connection back. */
+TEST(a_sender_waits_for_the_peer_or_the_network)
+{
+	struct case_of of = {.run_ns = 100 * MS, .rwnd_ns = 150 * MS};
+	struct time_use use;
+
+	of.rows[0] = row(4711, BLOCKING_SEND, 5001, 100 * MS);
+	use = divide(&of, 80, NULL);
+	CHECK_NEAR(share_of(&use, TIME_CPU), 0.5, 0.001);
+	CHECK_NEAR(share_of(&use, TIME_PEER_READING), 0.375, 0.001);
+	CHECK_NEAR(share_of(&use, TIME_NETWORK), 0.125, 0.001);
 }
 
 TEST(idle_threads_do_not_count)
