@@ -161,3 +161,40 @@ TEST(loss_is_compared_with_that_of_4_mib_before)
 	check_conn(loses_more_after_enough, enough, none);
 	check_conn(loses_more_after_too_little, too_little, none);
 }
+
+/* The process is stopped, by a signal or a debugger, in all samples or in all but one. */
+static void chats_stopped(struct scene *s, unsigned sample)
+{
+	chats_slowly(s, sample);
+	s->process.process_state = 'T';
+}
+
+static void chats_continued(struct scene *s, unsigned sample)
+{
+	chats_slowly(s, sample);
+	s->process.process_state = sample % SAMPLES == 3 ? 'S' : 'T';
+}
+
+/* Data waits in the send queue, and nothing is acknowledged. */
+static void is_stuck(struct scene *s, unsigned sample)
+{
+	(void)sample;
+	s->tcp.unacked = 10;
+	s->socket.sendq_bytes = 50000;
+}
+
+static void check_activity(scene_fn *step, enum activity want)
+{
+	_cleanup_measured_ struct graph *graph = measure(step, NULL, 2);
+
+	CHECK_EQ_INT(module_of(graph, "app:4711")->activity, want);
+}
+
+TEST(an_application_is_as_active_as_its_connections)
+{
+	check_activity(chats_slowly, ACTIVITY_ACTIVE);
+	check_activity(rests, ACTIVITY_IDLE);
+	check_activity(is_stuck, ACTIVITY_WAITING);
+	check_activity(chats_stopped, ACTIVITY_IDLE);
+	check_activity(chats_continued, ACTIVITY_ACTIVE);
+}
