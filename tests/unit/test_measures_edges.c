@@ -4,6 +4,7 @@
 
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/path_shared.h"
+#include "snapshot/proc/cgroup.h"
 
 #define CONN "conn:10.77.1.2:40000-10.77.2.2:5001"
 
@@ -197,4 +198,24 @@ TEST(an_application_is_as_active_as_its_connections)
 	check_activity(is_stuck, ACTIVITY_WAITING);
 	check_activity(chats_stopped, ACTIVITY_IDLE);
 	check_activity(chats_continued, ACTIVITY_ACTIVE);
+}
+
+/* A process may join a cgroup, or end, between the two tables. */
+static void members_without_process(struct snapshot *snapshot, unsigned sample)
+{
+	struct cgroup_record group = {.cgroup = "/a"};
+	struct cgroup_member_record member = {.pid = 99999}, lost = {.pid = 4711, .group = 7};
+
+	(void)sample;
+	put(snapshot, &cgroup_type, &group);
+	put(snapshot, &cgroup_member_type, &member);
+	put(snapshot, &cgroup_member_type, &lost);
+}
+
+TEST(members_of_a_cgroup_that_are_not_there)
+{
+	_cleanup_measured_ struct graph *graph = measure(chats_slowly, members_without_process, 2);
+
+	CHECK(!graph_find(graph, "app:99999"));
+	CHECK(!module_of(graph, "app:4711")->related[MODULE_CGROUP]);
 }
