@@ -9,7 +9,7 @@
 #define AGE_NS NSEC_PER_SEC
 /* Each further one of this many namespaces adds AGE_NS. */
 #define NAMESPACES_PER_AGE 32
-#define FILES_MAX 65536
+#define FILES_MAX          65536
 /* Larger ones are read each time. */
 #define SIZE_KEPT 65536
 
