@@ -6,6 +6,9 @@
 #include "base/alloc.h"
 #include "base/map.h"
 
+/* Few: most maps of a namespace, a process or a connection hold one entry, some of them of a kilobyte. */
+#define SLOTS_MIN 4
+
 enum { SLOT_EMPTY, SLOT_FULL, SLOT_REMOVED };
 
 static uint64_t hash_seed(void)
@@ -157,7 +160,7 @@ void *map_put(struct map *m, const void *key, bool *ret_new)
 		return NULL;
 	if ((m->used + 1) * 4 > m->slots * 3) {
 		/* Mostly removed slots: rehashing at the same size clears them. */
-		rehash(m, max_of((size_t)16, m->count * 2 > m->slots ? m->slots * 2 : m->slots));
+		rehash(m, max_of((size_t)SLOTS_MIN, m->count * 2 > m->slots ? m->slots * 2 : m->slots));
 		(void)find(m, key, &vacant);
 	}
 	m->used += m->states[vacant] == SLOT_EMPTY;

@@ -193,12 +193,15 @@ static void tell(struct state *state, struct snapshot *snapshot)
 }
 
 /*
- * Where few of many connections are followed, all of them are not walked for their sake all the time, nor where a walk
- * takes long: 20 ms with 20,000 connections.
+ * Where few of many connections are followed or active, all of them are not walked for their sake all the time, nor
+ * where a walk takes long: 20 ms with 20,000 connections.
  */
 static bool may_walk(const struct state *state, const struct snapshot_request *request)
 {
-	uint64_t pause = request->followed_max ? PAUSE_FACTOR : state->took_ns > LONG_NS ? PAUSE_FACTOR / 4 : 0;
+	uint64_t pause = request->followed_max      ? PAUSE_FACTOR
+			 : request->active_only     ? PAUSE_FACTOR / 2
+			 : state->took_ns > LONG_NS ? PAUSE_FACTOR / 4
+						    : 0;
 
 	return state->ended_ns == 0 || clock_monotonic_ns() - state->ended_ns >= pause * state->took_ns;
 }

@@ -174,28 +174,23 @@ static enum truth eval_comparison(const struct expr *expr, const struct expr_nod
 /* The parser bounds the depth. */
 static enum truth eval_node(const struct expr *expr, uint32_t at, const struct record *record)
 {
-	const struct expr_node *node = &expr->nodes.items[at];
-	enum truth left, right;
-
-	switch (node->op) {
-	case EXPR_NOT:
-		left = eval_node(expr, node->left_node, record);
-		return left == TRUTH_UNKNOWN ? TRUTH_UNKNOWN : left == TRUTH_YES ? TRUTH_NO : TRUTH_YES;
-	case EXPR_AND:
-	case EXPR_OR: {
+	for (;;) {
+		const struct expr_node *node = &expr->nodes.items[at];
 		/* The value that decides without the other side. */
-		enum truth deciding = node->op == EXPR_AND ? TRUTH_NO : TRUTH_YES;
+		enum truth deciding = node->op == EXPR_AND ? TRUTH_NO : TRUTH_YES, left;
 
+		if (node->op == EXPR_NOT) {
+			left = eval_node(expr, node->left_node, record);
+			return left == TRUTH_UNKNOWN ? TRUTH_UNKNOWN : left == TRUTH_YES ? TRUTH_NO : TRUTH_YES;
+		}
+		if (node->op != EXPR_AND && node->op != EXPR_OR)
+			return eval_comparison(expr, node, record);
 		left = eval_node(expr, node->left_node, record);
 		if (left == deciding)
 			return deciding;
-		right = eval_node(expr, node->right_node, record);
-		if (right == deciding)
-			return deciding;
-		return left == TRUTH_UNKNOWN ? left : right;
-	}
-	default:
-		return eval_comparison(expr, node, record);
+		if (left == TRUTH_UNKNOWN)
+			return eval_node(expr, node->right_node, record) == deciding ? deciding : TRUTH_UNKNOWN;
+		at = node->right_node;
 	}
 }
 

@@ -612,24 +612,39 @@ static int parse_not(struct parser *p, uint32_t *ret_node)
 	return r;
 }
 
-/* The tree of a chain is left-deep: a limit on nodes also limits the depth of the evaluator. */
+/*
+ * The tree of a chain is right-deep: the evaluator comes to its first condition at once, and mostly needs no other. A
+ * limit on nodes also limits its depth.
+ */
 #define EXPR_NODES_MAX 4096
 
 static int parse_chain(struct parser *p, enum token token, enum expr_op op,
 		       int (*operand)(struct parser *p, uint32_t *ret_node), uint32_t *ret_node)
 {
-	int r = operand(p, ret_node);
+	uint32_t tail = 0, operand_node = 0;
+	bool is_chain = false;
+	int r = operand(p, &operand_node);
 
+	*ret_node = operand_node;
 	while (r == 0 && p->token == token) {
-		struct expr_node node = {.op = op, .left_node = *ret_node};
+		struct expr_node node = {.op = op, .left_node = operand_node};
+		uint32_t at;
 
 		if (p->expr->nodes.count > EXPR_NODES_MAX)
 			return fail_at(p, p->at, p->end, "more than %d conditions", EXPR_NODES_MAX / 2);
 		r = next(p);
 		if (r == 0)
-			r = operand(p, &node.right_node);
-		if (r == 0)
-			*ret_node = add_node(p, &node);
+			r = operand(p, &operand_node);
+		if (r < 0)
+			break;
+		node.right_node = operand_node;
+		at = add_node(p, &node);
+		if (is_chain)
+			p->expr->nodes.items[tail].right_node = at;
+		else
+			*ret_node = at;
+		is_chain = true;
+		tail = at;
 	}
 	return r;
 }

@@ -100,8 +100,9 @@ struct field {
 	struct enum_names *names;          /* of KIND_ENUM and KIND_FLAGS; of KIND_ID if some numbers have names */
 	const struct record_type *element; /* of KIND_LIST */
 	enum field_moment moment;          /* recordings store the moment, so that a row at rest is not written again */
-	bool made;   /* computed in user space from the event: no filter or grouping in the kernel */
-	bool single; /* of KIND_LIST: at most one item, written without brackets */
+	bool incidental; /* observers change it as well: recordings write no row for a change of it alone */
+	bool made;       /* computed in user space from the event: no filter or grouping in the kernel */
+	bool single;     /* of KIND_LIST: at most one item, written without brackets */
 };
 
 struct record_type {

@@ -169,12 +169,15 @@ static struct diagnosis_view *host_of(const struct run_diagnosis *diagnosis, uin
 	return container_of && !diagnosis->options->netns ? find_view(diagnosis, container_of) : NULL;
 }
 
+/* Of an empty namespace there is nothing to say. */
 static void match_view(struct run_diagnosis *diagnosis, const struct netns_record *record)
 {
 	struct diagnosis_view *view = find_view(diagnosis, record->netns),
 			      *host = host_of(diagnosis, record->container_of);
 	struct container_view *container = host ? find_container(host, record->netns) : NULL;
 
+	if (record->empty)
+		return;
 	if (container)
 		container->gone = false;
 	else if (host && !diagnosis->options->no_containers)
@@ -196,6 +199,14 @@ static void drop_containers(struct diagnosis_view *view)
 			view->containers.items[stay++] = *container;
 	}
 	view->containers.count = stay;
+}
+
+static bool has_empty(const struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
+{
+	snapshot_each(snapshot, netns_type, const struct netns_record, record)
+		if (record->empty && is_wanted(diagnosis, record))
+			return true;
+	return false;
 }
 
 /* The namespaces of a window are those sampled at its start. */
@@ -221,6 +232,9 @@ static int match_views(struct run_diagnosis *diagnosis, const struct snapshot *s
 	}
 	diagnosis->views.count = stay;
 	diagnosis->several |= snapshot_table(snapshot, &netns_type)->count > 1;
+	if (stay == 0 && diagnosis->run->recording && has_empty(diagnosis, snapshot))
+		return why_set(&diagnosis->run->why, -ENOENT,
+			       "the network namespace was empty: no process, no socket, no interface up but loopback");
 	if (stay == 0 && diagnosis->run->recording)
 		return why_set(&diagnosis->run->why, -ENOENT, "the recording does not have this network namespace");
 	return 0;

@@ -11,6 +11,7 @@
 #include "run/command_confine.h"
 #include "snapshot/core/handover.h"
 #include "snapshot/netlink/containers.h"
+#include "snapshot/netlink/netns_empty.h"
 #include "snapshot/socket/socket.h"
 
 /* SECURITY.md says what each of them is for. */
@@ -51,6 +52,7 @@ struct host {
 	struct snapshot *scout; /* for containers; NULL: they are not looked at */
 	struct snapshot *snapshot;
 	const struct record_type *types[TABLES_MAX + 1];
+	bool sampled; /* at least once */
 };
 
 /* What is not known is refused: the asker reads files and answers the network. */
@@ -65,13 +67,17 @@ static bool is_sound(const struct question *question, size_t tables)
 	return question->followed_max <= FOLLOWED_MAX && question->moving_max <= FOLLOWED_MAX;
 }
 
+static bool looks_at_all(const struct host *host)
+{
+	return host->netns && strcmp(host->netns, "all") == 0;
+}
+
 static void find_again(struct host *host)
 {
-	bool all = host->netns && strcmp(host->netns, "all") == 0;
 	struct netns_list fresh = {};
 	struct why why = {};
 
-	if (!all && (!host->scout || !containers_changed(host->scout, host->namespaces)))
+	if (!looks_at_all(host) && (!host->scout || !containers_changed(host->scout, host->namespaces)))
 		return;
 	if (netns_find(host->netns, &fresh, &why) < 0)
 		return;
@@ -126,6 +132,9 @@ static int sample(struct host *host, const struct question *question, struct why
 	host->types[count] = NULL;
 	if (question->refresh)
 		find_again(host);
+	if (question->thrifty && looks_at_all(host) && (question->refresh || !host->sampled))
+		netns_empty_mark(host->snapshot, host->namespaces);
+	host->sampled = true;
 	r = snapshot_take(host->snapshot, &request, why);
 	if (r == 0 && many)
 		note_idle(host->snapshot);

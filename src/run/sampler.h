@@ -16,7 +16,10 @@
 
 struct sampler;
 
-/* From this many TCP sockets on, a thrifty request leaves idle connections out, and says so in the table of gaps. */
+/*
+ * From this many TCP sockets on, a thrifty request leaves idle connections out, and says so in the table of gaps. Of
+ * all namespaces, it only lists those that are empty (snapshot/netlink/netns_empty.h).
+ */
 #define SAMPLER_MANY 5000
 
 /*

@@ -86,6 +86,8 @@ static void add_content(struct buf *bytes, const struct field *field, const void
 {
 	struct value value = value_get(field, data);
 
+	if (field->incidental)
+		return;
 	if (field->moment && value.class == VALUE_UINT) {
 		buf_add_char(bytes, 3);
 		return;

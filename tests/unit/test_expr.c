@@ -158,6 +158,8 @@ TEST(unknown_is_neither_true_nor_false)
 	CHECK_EQ_INT(eval("pid != 1", &s), TRUTH_UNKNOWN);
 	CHECK_EQ_INT(eval("not pid == 1", &s), TRUTH_UNKNOWN);
 	CHECK_EQ_INT(eval("pid", &s), TRUTH_UNKNOWN);
+	for (s.share = 0; s.share < 1; s.share += 0.5)
+		CHECK_EQ_INT(eval("share", &s), s.share > 0 ? TRUTH_YES : TRUTH_NO);
 	CHECK_EQ_INT(eval("lat > 0ns", &s), TRUTH_UNKNOWN);
 	CHECK_EQ_INT(eval("pid in (1, 2)", &s), TRUTH_UNKNOWN);
 	/* A deciding side makes the other one irrelevant. */

@@ -10,6 +10,9 @@ struct plan {
 	double drift;
 	unsigned requests;
 	bool pieces; /* the request is sent in two writes and read in three */
+	/* Every second request: how much later than it arrives the server begins to read it. */
+	uint64_t late_ns;
+	bool calls; /* the server works in functions: accounts for a tenth of its time, queries for the rest */
 };
 
 static uint64_t server_time(const struct plan *p, uint64_t ns)
@@ -23,9 +26,29 @@ static void line(struct buf *out, uint64_t ns, const char *what, unsigned socket
 		       socket + 5, bytes);
 }
 
-static void write_request(const struct plan *p, struct buf *proxy, struct buf *server, uint64_t now)
+static void write_calls(const struct plan *p, struct buf *server, uint64_t from, uint64_t to)
 {
-	uint64_t sent = now + p->proxy_ns, there = sent + p->network_ns, answered = there + p->server_ns;
+	uint64_t part = (to - from) / 10;
+	const struct {
+		uint64_t ns;
+		const char *what;
+	} steps[] = {{from + 10, "call s!serve"},
+		     {from + 20, "call s!account"},
+		     {from + part, "return"},
+		     {from + part + 10, "call s!query"},
+		     {from + part + 20, "call s!index"},
+		     {from + 2 * part, "return"},
+		     {to - 20, "return"},
+		     {to - 10, "return"}};
+
+	for (unsigned i = 0; p->calls && i < ARRAY_SIZE(steps); i++)
+		buf_add_format(server, "1 %llu %s\n", (unsigned long long)server_time(p, steps[i].ns), steps[i].what);
+}
+
+static void write_request(const struct plan *p, struct buf *proxy, struct buf *server, unsigned number, uint64_t now)
+{
+	uint64_t late = number % 2 ? p->late_ns : 0;
+	uint64_t sent = now + p->proxy_ns, there = sent + p->network_ns + late, answered = there + p->server_ns;
 	uint64_t back = answered + p->network_ns;
 
 	line(proxy, now - 10, "read", 1, 100);
@@ -39,6 +62,7 @@ static void write_request(const struct plan *p, struct buf *proxy, struct buf *s
 		line(proxy, sent, "write", 2, 100);
 		line(server, server_time(p, there - 10), "read", 1, 100);
 	}
+	write_calls(p, server, there, answered);
 	line(server, server_time(p, answered), "write", 1, 900);
 	line(proxy, back - 10, "read", 2, 900);
 	line(proxy, back + p->proxy_ns, "write", 1, 900);
@@ -92,7 +116,7 @@ static struct align *run(const struct plan *p)
 		       (unsigned long long)server_time(p, 3000), (unsigned long long)server_time(p, 3000),
 		       (unsigned long long)server_time(p, 3001));
 	for (unsigned i = 0; i < p->requests; i++, now += 50000000)
-		write_request(p, &proxy, &server, now);
+		write_request(p, &proxy, &server, i, now);
 	traces[0] = sample_of_text(buf_text(&proxy));
 	traces[1] = sample_of_text(buf_text(&server));
 	for (unsigned i = 0; i < 2; i++)
@@ -150,6 +174,31 @@ TEST(time_is_split_between_the_sides)
 		CHECK_NEAR((double)align->proxy_ns, (double)(p->proxy_ns * 2 * p->requests), 1000.0 * p->requests);
 		check_order(align);
 	}
+}
+
+/* A message that waits in the socket for its reader is not on the network. */
+TEST(a_late_reader_is_not_the_network)
+{
+	struct plan p = {
+		.proxy_ns = 10000, .network_ns = 200000, .server_ns = 50000, .requests = 10, .late_ns = 3000000};
+	_cleanup_(align_freep) struct align *align = run(&p);
+
+	REQUIRE(align);
+	CHECK_EQ_UINT(align->slowest, ALIGN_SERVER);
+	CHECK_NEAR((double)align->server_ns, 10 * 50000.0 + 5 * 3000000.0, 10000);
+	CHECK_NEAR((double)align->network_ns, 10 * 400000.0, 10000);
+	CHECK_EQ_UINT(align->list.items[0].slowest, ALIGN_NETWORK);
+	CHECK_EQ_UINT(align->list.items[1].slowest, ALIGN_SERVER);
+}
+
+TEST(the_function_that_takes_the_time)
+{
+	struct plan p = {.proxy_ns = 10000, .network_ns = 20000, .server_ns = 45000000, .requests = 10, .calls = true};
+	_cleanup_(align_freep) struct align *align = run(&p);
+
+	REQUIRE(align);
+	CHECK_EQ_UINT(align->slowest, ALIGN_SERVER);
+	CHECK_HAS_TEXT(align->answer, "45.0 ms of 45.1 ms per request, over 10 requests; mostly in query");
 }
 
 TEST(clocks_that_differ_are_set_by_the_exchange)

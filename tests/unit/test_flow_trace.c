@@ -282,6 +282,43 @@ TEST(a_flipped_bit_loses_its_chunk_and_says_so)
 	}
 }
 
+/* What follows a damaged start is read. */
+TEST(a_trace_without_its_start)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	_cleanup_buf_ struct buf data = BUF_INIT(1);
+	struct why why = {};
+	uint64_t gaps;
+
+	write_many(20000);
+	data = file_of();
+	data.data[0] ^= 0x10;
+	REQUIRE(flow_trace_open_memory(data.data, data.len, &trace, &why) == 0);
+	CHECK(count_calls(trace, &gaps) > 19000);
+}
+
+TEST(lost_events_are_counted_per_thread)
+{
+	struct trace_writer *writer = new_writer(&(struct trace_writer_options){.chunk_bytes = 2048});
+	uint32_t fn = trace_writer_function(writer, 0, 0, "f"), threads[2];
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+
+	for (unsigned i = 0; i < 2; i++) {
+		threads[i] = trace_writer_thread(writer, 1, i + 1, "t");
+		trace_writer_lost(writer, threads[i], 1000 * (i + 1), 10 * (i + 1));
+		/* The next loss is in another chunk. */
+		for (unsigned n = 0; n < 1000; n++)
+			trace_writer_call(writer, threads[i], 10000 + n, fn);
+		trace_writer_lost(writer, threads[i], 20000, 7);
+	}
+	CHECK_EQ_INT(trace_writer_close(writer), 0);
+	trace = open_trace();
+	REQUIRE(trace->thread_count == 2);
+	CHECK_EQ_UINT(trace->threads[0].lost, 17);
+	CHECK_EQ_UINT(trace->threads[1].lost, 27);
+	CHECK_EQ_UINT(trace->lost, 44);
+}
+
 TEST(what_is_no_trace_is_refused)
 {
 	struct flow_trace *trace = NULL;

@@ -4,6 +4,7 @@
 
 #include "diagnose/measure/dropped.h"
 #include "probe/drop_tally.h"
+#include "snapshot/netlink/conntrack.h"
 
 #define CONN  "conn:10.77.1.2:40000-10.77.2.2:5001"
 #define BYTES 1500
@@ -75,6 +76,33 @@ TEST(drops_of_a_connection)
 	check_drops("NETFILTER_DROP", 5 * BYTES * 2 + 1, too_few);
 }
 
+/* Packets that conntrack dropped because its table was full, from the third sample on. */
+static unsigned conntrack_drops;
+
+static void dropped_by_conntrack(struct snapshot *snapshot, unsigned sample)
+{
+	struct conntrack_record conntrack = {.dropped = sample < 2 ? 0 : conntrack_drops};
+
+	dropped(snapshot, sample);
+	put(snapshot, &conntrack_type, &conntrack);
+}
+
+/* The reason of both is the same: those of the full table must be half of them. */
+TEST(a_full_table_is_no_rule)
+{
+	static const struct expected half[] = {{"drop_conntrack", "14"}, {"drop_firewall", "0"}, {}},
+				     less[] = {{"drop_conntrack", "0"}, {"drop_firewall", "14"}, {}};
+
+	reason = "NETFILTER_DROP";
+	for (conntrack_drops = 6; conntrack_drops <= 7; conntrack_drops++) {
+		struct graph *graph = measure(sends, dropped_by_conntrack, 3);
+
+		check_some(&dropped_measures_type, module_of(graph, CONN)->measures.dropped,
+			   conntrack_drops == 7 ? half : less);
+		measured(&graph);
+	}
+}
+
 TEST(whom_drops_accuse)
 {
 	struct graph *graph;
@@ -88,4 +116,64 @@ TEST(whom_drops_accuse)
 	REQUIRE(module_of(graph, CONN)->related[MODULE_FILTER]);
 	CHECK_EQ_TEXT(module_of(graph, CONN)->related[MODULE_FILTER]->id, "filter:netfilter");
 	measured(&graph);
+}
+
+static const char *sender;
+
+/* The same SYN again and again, forwarded. */
+static void syns_dropped(struct snapshot *snapshot, unsigned sample)
+{
+	bool v6 = strchr(sender, ':');
+	struct drop_record drop = {
+		.reason = "NETFILTER_DROP", .dev = "eth0", .dir = DROP_RX, .proto = 6, .flags = 0x02, .lport = 443};
+
+	if (sample < 2)
+		return;
+	REQUIRE(addr_parse(v6 ? "2001:db8:2::2" : "203.0.113.2", &drop.laddr) == 0);
+	REQUIRE(addr_parse(sender, &drop.raddr) == 0);
+	drop.rport = 4000;
+	drop.packets = sample / 2;
+	drop.bytes = drop.packets * 60;
+	drop.first_ns = time_of(snapshot, 2, sample);
+	drop.last_ns = time_of(snapshot, sample / 2 * 2, sample);
+	put(snapshot, &drop_type, &drop);
+}
+
+static const struct dropped_measures *only_drops(const struct graph *graph)
+{
+	const struct dropped_measures *found = NULL;
+
+	vec_each(&graph->modules, module) {
+		CHECK(!found || !(*module)->measures.dropped);
+		found = found ?: (*module)->measures.dropped;
+	}
+	return found;
+}
+
+/* RFC 1918, RFC 6598, RFC 4193 and link-local, and the first address beyond each of them. */
+TEST(who_is_near)
+{
+	static const struct expected near[] = {{"drop_count", "14"}, {"drop_near", "true"}, {}},
+				     far[] = {{"drop_count", "14"}, {"drop_near", "false"}, {}};
+	static const struct {
+		const char *from;
+		const struct expected *list;
+	} cases[] = {
+		{"10.9.9.9", near},    {"11.9.9.9", far},     {"172.16.0.1", near}, {"172.31.255.1", near},
+		{"172.32.0.1", far},   {"192.168.3.4", near}, {"192.169.3.4", far}, {"193.168.3.4", far},
+		{"100.64.0.1", near},  {"100.127.0.1", near}, {"100.128.0.1", far}, {"101.64.0.1", far},
+		{"169.254.3.4", near}, {"169.253.3.4", far},  {"170.254.3.4", far}, {"198.51.100.5", far},
+		{"fd01::5", near},     {"fc01::5", near},     {"fe01::5", far},     {"fe80::5", near},
+		{"febf::5", near},     {"fec0::5", far},      {"2001:db8::5", far},
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct graph *graph;
+
+		sender = cases[i].from;
+		graph = measure(sends, syns_dropped, 3);
+		unit_note("%s", sender);
+		check_some(&dropped_measures_type, only_drops(graph), cases[i].list);
+		measured(&graph);
+	}
 }

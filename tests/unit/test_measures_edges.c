@@ -4,6 +4,7 @@
 
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/path_shared.h"
+#include "snapshot/proc/cgroup.h"
 
 #define CONN "conn:10.77.1.2:40000-10.77.2.2:5001"
 
@@ -127,4 +128,94 @@ TEST(a_connection_at_rest_waits_for_nothing)
 	_cleanup_measured_ struct graph *graph = measure(rests, NULL, 2);
 
 	CHECK_EQ_INT(module_of(graph, CONN)->activity, ACTIVITY_IDLE);
+}
+
+/* First seen with so much sent and 1 % of 4 MiB lost; 5 % from then on. */
+static void loses_more_after(struct scene *s, unsigned sample, uint64_t sent_before)
+{
+	if (sample == 0) {
+		s->tcp.bytes_sent = sent_before;
+		s->tcp.bytes_retrans = 41943;
+	} else {
+		s->tcp.bytes_sent += 100000;
+		s->tcp.bytes_acked += 95000;
+		s->tcp.bytes_retrans += 5000;
+	}
+}
+
+static void loses_more_after_enough(struct scene *s, unsigned sample)
+{
+	loses_more_after(s, sample, 4 << 20);
+}
+
+static void loses_more_after_too_little(struct scene *s, unsigned sample)
+{
+	loses_more_after(s, sample, (4 << 20) - 1);
+}
+
+TEST(loss_is_compared_with_that_of_4_mib_before)
+{
+	static const struct expected enough[] = {{"loss_share_recent", "0.05"}, {"loss_growth", "5.000005"}, {}};
+	static const struct expected too_little[] = {{"loss_share_recent", "0.05"}, {"loss_growth", "null"}, {}};
+	static const struct expected none[] = {{}};
+
+	check_conn(loses_more_after_enough, enough, none);
+	check_conn(loses_more_after_too_little, too_little, none);
+}
+
+/* The process is stopped, by a signal or a debugger, in all samples or in all but one. */
+static void chats_stopped(struct scene *s, unsigned sample)
+{
+	chats_slowly(s, sample);
+	s->process.process_state = 'T';
+}
+
+static void chats_continued(struct scene *s, unsigned sample)
+{
+	chats_slowly(s, sample);
+	s->process.process_state = sample % SAMPLES == 3 ? 'S' : 'T';
+}
+
+/* Data waits in the send queue, and nothing is acknowledged. */
+static void is_stuck(struct scene *s, unsigned sample)
+{
+	(void)sample;
+	s->tcp.unacked = 10;
+	s->socket.sendq_bytes = 50000;
+}
+
+static void check_activity(scene_fn *step, enum activity want)
+{
+	_cleanup_measured_ struct graph *graph = measure(step, NULL, 2);
+
+	CHECK_EQ_INT(module_of(graph, "app:4711")->activity, want);
+}
+
+TEST(an_application_is_as_active_as_its_connections)
+{
+	check_activity(chats_slowly, ACTIVITY_ACTIVE);
+	check_activity(rests, ACTIVITY_IDLE);
+	check_activity(is_stuck, ACTIVITY_WAITING);
+	check_activity(chats_stopped, ACTIVITY_IDLE);
+	check_activity(chats_continued, ACTIVITY_ACTIVE);
+}
+
+/* A process may join a cgroup, or end, between the two tables. */
+static void members_without_process(struct snapshot *snapshot, unsigned sample)
+{
+	struct cgroup_record group = {.cgroup = "/a"};
+	struct cgroup_member_record member = {.pid = 99999}, lost = {.pid = 4711, .group = 7};
+
+	(void)sample;
+	put(snapshot, &cgroup_type, &group);
+	put(snapshot, &cgroup_member_type, &member);
+	put(snapshot, &cgroup_member_type, &lost);
+}
+
+TEST(members_of_a_cgroup_that_are_not_there)
+{
+	_cleanup_measured_ struct graph *graph = measure(chats_slowly, members_without_process, 2);
+
+	CHECK(!graph_find(graph, "app:99999"));
+	CHECK(!module_of(graph, "app:4711")->related[MODULE_CGROUP]);
 }

@@ -61,6 +61,14 @@ TEST(zero_is_known_unless_the_table_says_otherwise)
 
 		CHECK_EQ_INT(value_get(&ratio, &zero).class, unknown ? VALUE_UNKNOWN : VALUE_REAL);
 	}
+	for (int unknown = 0; unknown < 2; unknown++) {
+		static const int64_t numbers[] = {0, -5, INT64_MIN};
+		struct field number = {.store = STORE_I64, .size = sizeof(numbers[0]), .zero_is_unknown = unknown};
+
+		CHECK_EQ_INT(value_get(&number, &numbers[0]).class, unknown ? VALUE_UNKNOWN : VALUE_INT);
+		CHECK_EQ_INT(value_get(&number, &numbers[1]).sint, -5);
+		CHECK_EQ_INT(value_get(&number, &numbers[2]).class, VALUE_UNKNOWN);
+	}
 	s.rport = UINT16_MAX;
 	CHECK_EQ_UINT(get(&s, "rport").uint, 65535);
 }

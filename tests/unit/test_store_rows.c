@@ -257,6 +257,49 @@ TEST(the_order_of_rows)
 	CHECK_EQ_INT(room_number(&room, "SELECT count(*) FROM link"), 11);
 }
 
+/* However often a row comes in between the same two, each sample has its order. */
+TEST(many_rows_at_the_same_place)
+{
+	_cleanup_(recording_closep) struct recording *recording = NULL;
+	_cleanup_(replay_closep) struct replay *replay = NULL;
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct time_range range = {0, UINT64_MAX};
+	_cleanup_room_ struct room room;
+	struct store *store;
+	struct why why = {};
+	unsigned samples = 0;
+
+	room_make(&room);
+	store = room_create(&room);
+	for (unsigned i = 0; i < 80; i++) {
+		snapshot_clear(snapshot);
+		snapshot->begin_time_ns = snapshot->end_time_ns = BEGIN_NS + (i + 1) * NSEC_PER_SEC;
+		snapshot->begin_boot_ns = snapshot->end_boot_ns = (i + 1) * NSEC_PER_SEC;
+		add_link(snapshot, "first");
+		for (unsigned n = 1; n <= i; n++) {
+			char dev[16];
+
+			snprintf(dev, sizeof(dev), "d%u", n);
+			add_link(snapshot, dev);
+		}
+		add_link(snapshot, "last");
+		REQUIRE(store_add_snapshot(store, snapshot) == 0);
+	}
+	REQUIRE(store_close(store, &why) == 0);
+	recording = open_room(&room);
+	REQUIRE(replay_open(recording, &range, NULL, &replay, &why) == 0);
+	for (; replay_next(replay, snapshot, &why) > 0; samples++) {
+		const struct link_record *links = snapshot_first(snapshot, &link_type);
+
+		REQUIRE(snapshot_table(snapshot, &link_type)->count == samples + 2);
+		CHECK_EQ_TEXT(links[0].dev, "first");
+		CHECK_EQ_TEXT(links[samples + 1].dev, "last");
+		for (unsigned n = 1; n <= samples; n++)
+			CHECK_EQ_UINT(strtoul(links[n].dev + 1, NULL, 10), n);
+	}
+	CHECK_EQ_UINT(samples, 80);
+}
+
 /* Which fields a view shows as a text beside their number. */
 TEST(readable_columns)
 {

@@ -12,6 +12,7 @@
 /* What passes in each sample, of the thread of the scene and of a second one. */
 struct case_of {
 	uint64_t run_ns, delay_ns;
+	uint64_t rwnd_ns; /* of the connection, which always has data to send: held back by the receive window */
 	struct blocking_record rows[ROWS_MAX]; /* wait_ns and count of one sample */
 	bool has_second;                       /* a thread with nothing but rows of another tid */
 	bool gap;
@@ -84,6 +85,7 @@ static struct time_use divide(const struct case_of *of, unsigned width, struct b
 		send_well(&scene);
 		if (of->has_sent)
 			scene.tcp.notsent_bytes = 0;
+		scene.tcp.rwnd_limited_ns += of->rwnd_ns;
 		fill(snapshot, &scene, sample);
 		add_sample(snapshot, &scene, of, sample);
 		window_add(window, snapshot);
@@ -154,6 +156,19 @@ TEST(polls_with_unsent_data)
 	use = divide(&of, 80, NULL);
 	CHECK_NEAR(share_of(&use, TIME_NETWORK), 0, 0.001);
 	CHECK_NEAR(share_of(&use, TIME_IDLE), 0.5, 0.001);
+}
+
+/* Of the time that it waits to send, the peer does not read as long as its window holds the connection back. */
+TEST(a_sender_waits_for_the_peer_or_the_network)
+{
+	struct case_of of = {.run_ns = 100 * MS, .rwnd_ns = 150 * MS};
+	struct time_use use;
+
+	of.rows[0] = row(4711, BLOCKING_SEND, 5001, 100 * MS);
+	use = divide(&of, 80, NULL);
+	CHECK_NEAR(share_of(&use, TIME_CPU), 0.5, 0.001);
+	CHECK_NEAR(share_of(&use, TIME_PEER_READING), 0.375, 0.001);
+	CHECK_NEAR(share_of(&use, TIME_NETWORK), 0.125, 0.001);
 }
 
 TEST(idle_threads_do_not_count)

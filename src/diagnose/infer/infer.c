@@ -164,19 +164,21 @@ bool evidence_is_akin(const struct evidence *a, const struct evidence *b)
 /* Of each family the strongest for and the strongest against count; the rest saw the same thing. */
 static void weigh_evidence(struct hypothesis *h)
 {
+	VEC(const struct evidence *) counted = {};
+
 	vec_sort(&h->evidence, by_strength);
 	h->certainty = 0;
 	vec_each(&h->evidence, evidence) {
 		evidence->counted = true;
-		vec_each(&h->evidence, stronger) {
-			if (stronger == evidence)
-				break;
-			if (evidence_is_akin(stronger, evidence))
-				evidence->counted = false;
-		}
-		if (evidence->counted)
-			h->certainty = certainty_combine(h->certainty, evidence->factor);
+		/* Not with all that are stronger: a path has evidence of each of its connections. */
+		vec_each(&counted, stronger)
+			evidence->counted = evidence->counted && !evidence_is_akin(*stronger, evidence);
+		if (!evidence->counted)
+			continue;
+		vec_push(&counted, evidence);
+		h->certainty = certainty_combine(h->certainty, evidence->factor);
 	}
+	vec_done(&counted);
 }
 
 double hypothesis_without(const struct hypothesis *h, const struct evidence *gone)

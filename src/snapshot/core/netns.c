@@ -20,6 +20,8 @@ static const struct field netns_fields[] = {
 	FIELD(struct netns_record, pid, ID, "a process in the namespace", .zero_is_unknown = true),
 	FIELD(struct netns_record, container_of, ID, "namespace of the host whose container it is",
 	      .zero_is_unknown = true),
+	FIELD(struct netns_record, empty, BOOL,
+	      "no process, no socket, no interface up but loopback: only listed, not sampled"),
 	FIELD(struct netns_record, port, TEXT, "interface of that host that leads to it"),
 };
 RECORD_TYPE(netns_type, "netns", struct netns_record, netns_fields, "a sampled network namespace");

@@ -13,6 +13,7 @@ struct netns {
 	uint32_t pid;          /* a process inside; 0: unknown */
 	uint32_t processes;    /* with "all": inside; 0: unknown */
 	uint32_t container_of; /* the namespace that it is a container of (netlink/containers.h); 0: of none */
+	bool is_empty;         /* nothing can happen there (netlink/netns_empty.h): it is only listed */
 	char port[16];         /* of a container: the interface of its host that leads there; may be empty */
 	char name[64];         /* in /run/netns; may be empty */
 };
@@ -53,6 +54,7 @@ struct netns_record {
 	char name[64];
 	uint32_t pid;
 	uint32_t container_of;
+	bool empty;
 	char port[16];
 };
 extern const struct record_type netns_type;

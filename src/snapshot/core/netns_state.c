@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "snapshot/core/netns_state.h"
-#include "base/vec.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
 
 static bool is_sampled(const struct snapshot *snapshot, uint32_t netns)
 {
@@ -12,47 +15,60 @@ static bool is_sampled(const struct snapshot *snapshot, uint32_t netns)
 	return false;
 }
 
-/* A state may hold a socket, and a namespace lives as long as one of its sockets. */
+/*
+ * A state may hold a socket, and a namespace lives as long as one of its sockets. Once per sample: each state is
+ * compared with each namespace.
+ */
 static void forget_gone(struct netns_states *states, const struct snapshot *snapshot, netns_release_fn *release)
 {
-	size_t kept = 0;
+	const void *key;
+	void *value;
+	size_t at = 0;
 
-	vec_each(states, state) {
-		if (is_sampled(snapshot, (*state)->netns)) {
-			states->items[kept++] = *state;
+	if (states->cleaned_ns == snapshot->begin_boot_ns)
+		return;
+	states->cleaned_ns = snapshot->begin_boot_ns;
+	while (map_next(&states->by_netns, &at, &key, &value)) {
+		struct netns_state *state = *(struct netns_state **)value;
+
+		if (is_sampled(snapshot, state->netns))
 			continue;
-		}
-		release(*state);
-		free(*state);
+		(void)map_remove(&states->by_netns, key);
+		release(state);
+		free(state);
 	}
-	states->count = kept;
 }
 
 void *netns_state_find(struct netns_states *states, const struct snapshot *snapshot, size_t size,
 		       netns_release_fn *release, bool *ret_new)
 {
 	size_t sampled = snapshot_table(snapshot, &netns_type)->count;
-	struct netns_state *state;
+	struct netns_state **state;
 
-	*ret_new = false;
-	if (states->count > max_of(sampled, (size_t)1))
+	if (states->by_netns.key_size == 0)
+		states->by_netns = MAP_INIT(sizeof(uint32_t), sizeof(struct netns_state *), 0);
+	state = map_get(&states->by_netns, &snapshot->netns);
+	*ret_new = !state;
+	if (!state || states->by_netns.count > max_of(sampled, (size_t)1)) {
 		forget_gone(states, snapshot, release);
-	vec_each(states, known)
-		if ((*known)->netns == snapshot->netns)
-			return *known;
-	forget_gone(states, snapshot, release);
-	*ret_new = true;
-	state = xzalloc(size);
-	state->netns = snapshot->netns;
-	vec_push(states, state);
-	return state;
+		state = map_put(&states->by_netns, &snapshot->netns, NULL);
+	}
+	if (*ret_new) {
+		*state = xzalloc(size);
+		(*state)->netns = snapshot->netns;
+	}
+	return *state;
 }
 
 void netns_states_done(struct netns_states *states, netns_release_fn *release)
 {
-	vec_each(states, state) {
-		release(*state);
-		free(*state);
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&states->by_netns, &at, &key, &value)) {
+		release(*(struct netns_state **)value);
+		free(*(struct netns_state **)value);
 	}
-	vec_done(states);
+	map_done(&states->by_netns);
 }

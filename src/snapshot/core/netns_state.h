@@ -2,6 +2,7 @@
 /* State that a source keeps between samples for each sampled network namespace. */
 #pragma once
 
+#include "base/map.h"
 #include "snapshot/core/snapshot.h"
 
 /* First member of a source's state. */
@@ -10,9 +11,8 @@ struct netns_state {
 };
 
 struct netns_states {
-	struct netns_state **items;
-	size_t count;
-	size_t room;
+	struct map by_netns; /* inode number -> struct netns_state * */
+	uint64_t cleaned_ns; /* the sample in which those of vanished namespaces were released last */
 };
 
 /* Releases the members; the caller frees the struct. */

@@ -6,8 +6,10 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-#define AGE_NS    NSEC_PER_SEC
-#define FILES_MAX 65536
+#define AGE_NS NSEC_PER_SEC
+/* Each further one of this many namespaces adds AGE_NS. */
+#define NAMESPACES_PER_AGE 32
+#define FILES_MAX          65536
 /* Larger ones are read each time. */
 #define SIZE_KEPT 65536
 
@@ -37,6 +39,7 @@ static void keep(struct setting *setting, uint64_t now_ns, int error, const char
 int settings_read(struct settings *settings, uint32_t netns, const char *path, uint64_t now_ns, struct buf *text)
 {
 	struct place place = {(uint64_t)(uintptr_t)path, netns};
+	uint64_t age_ns = AGE_NS * (1 + settings->namespaces / NAMESPACES_PER_AGE);
 	struct setting *setting;
 	size_t before = text->len;
 	int r;
@@ -44,7 +47,7 @@ int settings_read(struct settings *settings, uint32_t netns, const char *path, u
 	if (settings->files.key_size == 0)
 		settings->files = MAP_INIT(sizeof(struct place), sizeof(struct setting), FILES_MAX);
 	setting = map_put(&settings->files, &place, NULL);
-	if (setting && setting->text && now_ns - setting->read_ns < AGE_NS) {
+	if (setting && setting->text && now_ns - setting->read_ns < age_ns) {
 		buf_add(text, setting->text, setting->len);
 		return setting->error;
 	}

@@ -352,6 +352,8 @@ static size_t run_stage(struct snapshot *snapshot, const struct snapshot_request
 		struct netns_guard guard;
 		struct why reason = {};
 
+		if (netns->is_empty)
+			continue;
 		snapshot->netns = netns->inum;
 		if (netns_enter(netns, &guard, &reason) < 0) {
 			*why = reason;
@@ -378,6 +380,7 @@ static void list_namespaces(struct snapshot *snapshot, const struct netns_list *
 		record->netns = netns->inum;
 		record->pid = netns->pid;
 		record->container_of = netns->container_of;
+		record->empty = netns->is_empty;
 		memcpy(record->port, netns->port, sizeof(record->port));
 		memcpy(record->name, netns->name, sizeof(record->name));
 	}
@@ -404,6 +407,7 @@ int snapshot_take(struct snapshot *snapshot, const struct snapshot_request *requ
 			return r;
 		namespaces = &own;
 	}
+	snapshot->memory->settings.namespaces = namespaces->items.count;
 	snapshot->begin_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	snapshot->begin_time_ns = clock_real_ns();
 	list_namespaces(snapshot, namespaces);

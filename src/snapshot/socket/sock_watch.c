@@ -7,7 +7,7 @@
 #include "base/clock.h"
 
 /* Full dumps take at most this share of the time. */
-#define PAUSE_FACTOR 50
+#define PAUSE_FACTOR 100
 /* Upper bound: a new stall on an idle connection is seen within this time. */
 #define PAUSE_MAX_NS (2 * NSEC_PER_SEC)
 /* An answer that comes as fast as this may seem to have come before its question: the kernel counts in ticks. */

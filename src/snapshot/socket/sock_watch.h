@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cheap repeated sampling of many connections. Most are idle, and an idle one costs as much to read as a busy one; so
- * between two full dumps only active connections are read, one by one. Full dumps take at most a fiftieth of the time.
+ * between two full dumps only active connections are read, one by one. Full dumps take at most 1/100 of the time.
  */
 #pragma once
 

@@ -63,7 +63,9 @@ static const struct field socket_fields[] = {
 	FIELD(S, sndbuf, BYTES, "send buffer limit", .hidden = true),
 	FIELD(S, forward_bytes, BYTES, "memory allocated in advance (forward alloc)", .hidden = true),
 	FIELD(S, wmem_queued_bytes, BYTES, "send queue memory, including overhead", .hidden = true),
-	FIELD(S, option_bytes, BYTES, "memory of socket options", .hidden = true),
+	/* BPF programs of other observers come and go, with their storage. */
+	FIELD(S, option_bytes, BYTES, "memory of socket options and of BPF storage", .hidden = true,
+	      .incidental = true),
 	FIELD(S, rx_backlog_bytes, BYTES, "socket backlog: received while the socket was locked", .hidden = true),
 	FIELD(S, drops, COUNT, "packets dropped by the socket: receive buffer full; of a listener, all drops",
 	      .hidden = true),
