@@ -29,7 +29,8 @@ static const struct field datagram_fields[] = {
 	FIELD(D, overdue, COUNT, "requests without an answer after 300 ms"),
 };
 #undef D
-RECORD_TYPE(datagram_type, "datagram", struct datagram_record, datagram_fields, "UDP requests to a remote service, or to one of this host");
+RECORD_TYPE(datagram_type, "datagram", struct datagram_record, datagram_fields,
+	    "UDP requests to a remote service, or to one of this host");
 
 #define SERVICES_MAX 1024
 #define FLOWS_MAX    4096

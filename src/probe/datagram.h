@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * UDP requests and their answers, by service: type "datagram". Those of programs of this host to a remote service, and
- * those of all clients to a service of this host. UDP keeps no state of them; the tap of wire.c captures them, while few
- * datagrams move. All counts start when it opens. Without DNS (type "lookup"), multicast and services at ephemeral
+ * those of all clients to a service of this host. UDP keeps no state of them; the tap of wire.c captures them, while
+ * few datagrams move. All counts start when it opens. Without DNS (type "lookup"), multicast and services at ephemeral
  * ports.
  *
  * Whether an answer is expected at all no packet tells. A program that only sends does not read from its socket; one

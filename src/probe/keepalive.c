@@ -56,7 +56,7 @@ struct asked {
 	uint32_t segs_in;
 	uint64_t answer_ns, asked_ns[ASK_MAX];
 	uint64_t tried_ns; /* also when nothing could be sent */
-	bool is_there; /* in the current sample */
+	bool is_there;     /* in the current sample */
 };
 
 struct asking {

@@ -179,10 +179,11 @@ static void refuse_question(size_t at, uint8_t byte)
 /* Whoever asks may have been taken over: what is not known is not answered. */
 TEST(an_odd_question_ends_the_sampler)
 {
-	/* Too many connections, a flag, a table that does not exist. */
+	/* Too many connections, too many that move, a flag, a table that does not exist. */
 	refuse_question(3, 1);
-	refuse_question(4, 2);
-	refuse_question(130, 1);
+	refuse_question(7, 1);
+	refuse_question(8, 2);
+	refuse_question(134, 1);
 }
 
 /* --- what may be started with privilege --- */

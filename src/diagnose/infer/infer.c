@@ -363,8 +363,7 @@ static bool share_inside(const struct hypothesis *near, const struct hypothesis 
 /* The end of a connection knows more of its path than the host that forwards its packets. */
 static bool is_seen_from_its_end(const struct hypothesis *end, const struct hypothesis *h)
 {
-	if (!is_outside(end->accused) || !end->accused->place || h->accused->place ||
-	    end->certainty < INFER_THRESHOLD)
+	if (!is_outside(end->accused) || !end->accused->place || h->accused->place || end->certainty < INFER_THRESHOLD)
 		return false;
 	vec_each(&h->affects, module)
 		if ((*module)->kind == MODULE_FLOW && (*module)->carries && hypothesis_affects(end, *module))

@@ -539,7 +539,7 @@ static bool repeats(const struct drop_flow *flow, uint64_t from_ns)
 	return drop_flow_sum(flow) >= 2 && (flow->has_data || flow->last_ns - from_ns >= RETRY_NS);
 }
 
-/* The same connection acknowledges again and again; strays come from another port each time. */
+/* The same connection acknowledges repeatedly; strays come from another port each time. */
 static bool is_held_up(const struct drop_flow *flow)
 {
 	return flow->is_open && drop_flow_sum(flow) >= 2;

@@ -35,10 +35,10 @@ static const struct module_scope conn_scope = {
 		  MODULE_PART(far_end)}};
 MODULE_SCOPE(conn_scope);
 
-static const struct module_scope udp_scope = {
-	.kind = MODULE_UDP,
-	.parts = {MODULE_PART(udp), MODULE_PART(use), MODULE_PART(app), MODULE_PART(host), MODULE_PART(dropped),
-		  MODULE_PART(datagram)}};
+static const struct module_scope udp_scope = {.kind = MODULE_UDP,
+					      .parts = {MODULE_PART(udp), MODULE_PART(use), MODULE_PART(app),
+							MODULE_PART(host), MODULE_PART(dropped),
+							MODULE_PART(datagram)}};
 MODULE_SCOPE(udp_scope);
 
 static const struct module_scope listener_scope = {.kind = MODULE_LISTENER,
