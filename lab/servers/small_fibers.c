@@ -8,7 +8,7 @@
  *   ?rate=MS   a step that waits for its rate
  *   ?mail=MS   the message from another user thread comes so late (at once, if absent)
  *   ?owner=MS  another user thread owns the table for so long (nobody, if absent)
- *   ?levels=N  recursion so many levels deep (usually 4); each one looks at all levels above it
+ *   ?levels=N  recursion N levels deep (usually 4); each one looks at all levels above it
  */
 #include <arpa/inet.h>
 #include <errno.h>
