@@ -25,6 +25,8 @@ import time
 
 BASE = 25000
 SINK, SLOW, RESET, ANSWER, FULL, CLOSED, SYN, SYNACK, TAIL, TIMEOUT, PACED, LATE = range(BASE + 1, BASE + 13)
+# Python 3.14 tells the kernel the name of a thread.
+NAME = "python3"
 ROUNDS = 12
 
 
@@ -87,7 +89,7 @@ def listen(host, port):
 def accept_all(port, listener):
     while True:
         connection, _ = listener.accept()
-        threading.Thread(target=serve_one, args=(port, connection), daemon=True).start()
+        threading.Thread(name=NAME, target=serve_one, args=(port, connection), daemon=True).start()
 
 
 def serve(*hosts):
@@ -99,7 +101,7 @@ def serve(*hosts):
             listener = listen(host, port)
             kept.append(listener)
             if port != FULL:
-                threading.Thread(target=accept_all, args=(port, listener), daemon=True).start()
+                threading.Thread(name=NAME, target=accept_all, args=(port, listener), daemon=True).start()
     print("ready", flush=True)
     time.sleep(600)
 
@@ -217,8 +219,8 @@ def ask(host, host6):
         (client.late,),
         (client.fill,),
     ]
-    threads = [threading.Thread(target=job[0], args=job[1:]) for job in jobs]
-    threads.append(threading.Thread(target=lambda: client.push("paced", PACED, 400009, rate=1000000)))
+    threads = [threading.Thread(name=NAME, target=job[0], args=job[1:]) for job in jobs]
+    threads.append(threading.Thread(name=NAME, target=lambda: client.push("paced", PACED, 400009, rate=1000000)))
     for thread in threads:
         thread.start()
     for thread in threads:
