@@ -268,19 +268,22 @@ TEST(an_observer_asks_whether_a_process_exists)
 /* Landlock would keep the kernel from ending them with this process. */
 TEST(helpers_can_be_asked_and_end_with_it)
 {
-	int ends[2], status;
+	int ends[2], ready[2], status;
 	pid_t parent, pid;
+	char byte = 0;
 
-	REQUIRE(pipe(ends) == 0);
+	REQUIRE(pipe(ends) == 0 && pipe(ready) == 0);
 	REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
 	parent = fork();
 	if (parent == 0) {
 		pid = fork();
 		if (pid == 0) {
 			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+			(void)!write(ready[1], &byte, 1);
 			for (;;)
 				pause();
 		}
+		(void)!read(ready[0], &byte, 1);
 		(void)!write(ends[1], &pid, sizeof(pid));
 		apply_may(MAY_ASK);
 		_exit(kill(pid, SIGKILL) == 0);

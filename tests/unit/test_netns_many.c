@@ -67,10 +67,28 @@ static void make_namespaces(struct netns_list *list, int home, int *ret_socket)
 	list->items.items[WITH_PROCESS].processes = 1;
 }
 
+static bool is_as(const struct netns_list *list, const bool *empty)
+{
+	for (size_t i = 0; i < NAMESPACES; i++)
+		if (list->items.items[i].is_empty != empty[i])
+			return false;
+	return true;
+}
+
+/* The kernel frees the sockets of who asked or made something there a moment later. */
+static void mark_empty(struct snapshot *snapshot, struct netns_list *list, const bool *empty)
+{
+	for (unsigned tries = 0; tries < 100 && !is_as(list, empty); tries++) {
+		(void)usleep(20000);
+		netns_empty_mark(snapshot, list);
+	}
+}
+
 TEST(namespaces_in_which_nothing_can_happen_are_only_listed)
 {
 	static const struct record_type *const types[] = {&counter_type, NULL};
-	static const bool empty[NAMESPACES] = {[FRESH] = true, [LOOPBACK] = true, [LINK_DOWN] = true};
+	static const bool empty[NAMESPACES] = {[FRESH] = true, [LOOPBACK] = true, [LINK_DOWN] = true},
+			  later[NAMESPACES] = {[WITH_SOCKET] = true, [LOOPBACK] = true, [LINK_DOWN] = true};
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
 	_cleanup_netns_ struct netns_list list = {};
 	struct snapshot_request request = {.namespaces = &list, .types = types, .repeated = true};
@@ -83,7 +101,7 @@ TEST(namespaces_in_which_nothing_can_happen_are_only_listed)
 		SKIP("needs network namespaces of its own (root)");
 	home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 	make_namespaces(&list, home, &held);
-	netns_empty_mark(snapshot, &list);
+	mark_empty(snapshot, &list, empty);
 	for (size_t i = 0; i < NAMESPACES; i++)
 		CHECK_EQ_INT(list.items.items[i].is_empty, empty[i]);
 	CHECK_EQ_INT(snapshot_take(snapshot, &request, &why), 0);
@@ -98,7 +116,7 @@ TEST(namespaces_in_which_nothing_can_happen_are_only_listed)
 	(void)close(held);
 	held = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	CHECK_EQ_INT(setns(home, CLONE_NEWNET), 0);
-	netns_empty_mark(snapshot, &list);
+	mark_empty(snapshot, &list, later);
 	CHECK(!list.items.items[FRESH].is_empty);
 	CHECK(list.items.items[WITH_SOCKET].is_empty);
 	(void)close(held);
