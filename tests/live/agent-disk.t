@@ -62,11 +62,12 @@ is "$end_status" 0 'SIGINT ends it'
 
 # The last windows, live and again.
 "$nest" diagnose -f "$room/agent.nest" --json >"$room/again.json" 2>"$room/again.err"
-ask "SELECT json_group_array(json_object('end', v.time_ns, 'causes', (SELECT json_group_array(cause) FROM
-	(SELECT cause FROM finding f WHERE f.time_ns = v.time_ns ORDER BY f.rowid)))) FROM verdict v" >"$room/live.json"
-is "$(python3 - "$room/live.json" "$room/again.json" <<-'END'
+ask "SELECT v.time_ns, (SELECT group_concat(cause, ' ') FROM
+	(SELECT cause FROM finding f WHERE f.time_ns = v.time_ns ORDER BY f.rowid)) FROM verdict v" >"$room/live"
+is "$(python3 - "$room/live" "$room/again.json" <<-'END'
 	import json, sys
-	live = {v["end"] // 10**6: json.loads(v["causes"]) for v in json.load(open(sys.argv[1]))}
+	live = dict(line.split("|") for line in open(sys.argv[1]))
+	live = {int(end) // 10**6: causes.split() for end, causes in live.items()}
 	again = {}
 	for line in open(sys.argv[2]):
 	    w = json.loads(line)
