@@ -79,7 +79,9 @@ TEST(requests_that_wait)
 		{"quick", "0"},
 		{"asking_share", "0.8"},
 		{"past_exchange_ns", "1000000000"},
+		{"past_exchanges", "100"},
 		{"late_times", "0.8"},
+		{"slow_times", "0.8"},
 		{"open_wait_ns", "null"},
 		{"unread_ns", "0"},
 		{"app_unread", "0"},
@@ -114,6 +116,31 @@ static void leaves_a_request_unread(struct scene *s, unsigned sample)
 	listens(s);
 }
 
+/*
+ * A request every 400 ms, which is there for 50 ms in one sample and for 250 ms in the next; then it is read, and the
+ * next one comes.
+ */
+static void reads_late(struct scene *s, unsigned sample)
+{
+	uint64_t requests = sample / 2 + 1;
+
+	listens(s);
+	s->tcp.bytes_received = 1000 + 64 * requests;
+	s->socket.recvq_bytes = 64;
+	s->socket.rmem_bytes = 1000;
+	s->tcp.data_segs_in = (uint32_t)requests;
+	s->tcp.data_segs_out = (uint32_t)requests - 1;
+	s->tcp.last_received_ns = (sample % 2 ? 250 : 50) * MS;
+	s->tcp.last_sent_ns = s->tcp.last_ack_ns = s->tcp.last_received_ns + 1 * MS;
+}
+
+/* A request that came 10 ms before each sample, and is answered at once. */
+static void reads_at_once(struct scene *s, unsigned sample)
+{
+	reads_late(s, 2 * sample);
+	s->tcp.last_received_ns = 10 * MS;
+}
+
 TEST(what_is_left_unread)
 {
 	static const struct expected client[] = {{"serves", "false"},
@@ -126,8 +153,13 @@ TEST(what_is_left_unread)
 	static const struct expected server[] = {
 		{"serves", "true"}, {"unread_ns", "3800000000"}, {"app_unread", "1"}, {"unaccepted", "false"}, {}};
 
+	static const struct expected late[] = {{"unread_ns", "250000000"}, {"unread_recent_ns", "250000000"}, {}};
+	static const struct expected at_once[] = {{"unread_ns", "10000000"}, {"unread_recent_ns", "10000000"}, {}};
+
 	check_exchange(leaves_unread, client, false);
 	check_exchange(leaves_a_request_unread, server, false);
+	check_exchange(reads_late, late, false);
+	check_exchange(reads_at_once, at_once, false);
 }
 
 /* One request, sent 1 s before the first sample; nothing has ever been received. */
@@ -203,4 +235,64 @@ TEST(connections_at_rest)
 	check_exchange(rests_here, server, true);
 	check_exchange(owes_here, owes, false);
 	check_exchange(sends, none, false);
+}
+
+/* --- a proxy --- */
+
+/* Its program asks 1 s before the first sample, on a new connection; its client asked 100 ms before that. */
+static void relays(struct scene *s, unsigned sample)
+{
+	is_never_answered(s, sample);
+	s->process.start_ns = 99 * NSEC_PER_SEC;
+	s->has_other = true;
+	s->other_socket.inode = s->socket.inode;
+	s->other_socket.lport = 7001;
+	s->other_socket.rport = 50000;
+	s->other.data_segs_in = 101;
+	s->other.data_segs_out = 100;
+	s->other.last_received_ns = s->tcp.last_sent_ns + 100 * MS;
+	s->other.last_sent_ns = s->other.last_ack_ns = s->other.last_received_ns + 1000 * MS;
+}
+
+/* A second client, as the first, and the port of both. */
+static void has_clients(struct snapshot *snapshot, unsigned sample _unused_)
+{
+	const struct socket_record *sockets = snapshot_first(snapshot, &socket_type);
+	const struct tcp_record *tcps = snapshot_first(snapshot, &tcp_type);
+	struct socket_record client = sockets[1], listener = client;
+	struct tcp_record tcp = tcps[1];
+
+	client.cookie = 9;
+	client.rport = 50001;
+	client.tcp = 2;
+	listener.cookie = 4711;
+	listener.state = SOCKET_LISTEN;
+	listener.rport = 0;
+	put(snapshot, &socket_type, &client);
+	put(snapshot, &tcp_type, &tcp);
+	put(snapshot, &socket_type, &listener);
+}
+
+TEST(clients_of_a_proxy_wait)
+{
+	static const struct expected upstream[] = {{"serves", "false"},
+						   {"unreplied_ns", "4800000000"},
+						   {"app_overdue", "2"},
+						   {"app_overdue_ns", "4900000000"},
+						   {"app_asks", "0"},
+						   {}};
+	static const struct expected client[] = {{"serves", "true"},
+						 {"open_wait_ns", "4900000000"},
+						 {"past_exchanges", "100"},
+						 {"past_exchange_ns", "1000000"},
+						 {"open_times", "4900"},
+						 {"app_asks", "1"},
+						 {}};
+	_cleanup_measured_ struct graph *graph = NULL;
+
+	scene_boot_ns = 100 * NSEC_PER_SEC;
+	graph = measure(relays, has_clients, 2);
+	check_some(&exchange_measures_type, module_of(graph, CONN)->measures.exchange, upstream);
+	check_some(&exchange_measures_type, module_of(graph, "conn:10.77.1.2:7001-10.77.2.2:50000")->measures.exchange,
+		   client);
 }

@@ -42,6 +42,10 @@ static const struct field exchange_fields[] = {
 	FIELD(E, app_asks, COUNT, "other connections on which its program waits for a reply"),
 	FIELD(E, app_asks_share, RATIO, "that, as a share of the threads of the program", .unit = "%"),
 	FIELD(E, app_unread, COUNT, "connections on which its program has left a request unread for a second"),
+	FIELD(E, app_overdue, COUNT,
+	      "clients of its program with a request outstanding in every sample of this run, for a hundred times the "
+	      "mean exchange before"),
+	FIELD(E, app_overdue_ns, DURATION, "time since the oldest of these requests"),
 	FIELD(E, peer_is_here, BOOL, "its other end is also on this host"),
 	FIELD(E, fell_silent, BOOL,
 	      "received data in every earlier window without a long pause, and has received none for half a second"),
@@ -63,7 +67,8 @@ static const struct field exchange_fields[] = {
 	FIELD(E, past_exchange_ns, DURATION,
 	      "mean time of a request and its reply before the run, at most: the age of the program divided by their "
 	      "number"),
-	FIELD(E, late_times, RATIO, "late_wait_ns as a multiple of that"),
+	FIELD(E, past_exchanges, COUNT, "requests and replies before the run"),
+	FIELD(E, late_times, RATIO, "late_wait_ns as a multiple of past_exchange_ns"),
 	FIELD(E, open_wait_ns, DURATION, "time since a request that has been outstanding in every sample of this run"),
 	FIELD(E, open_times, RATIO, "that, as a multiple of past_exchange_ns"),
 	FIELD(E, answers_timed, COUNT, "replies of the last three windows whose time is known"),
@@ -71,6 +76,7 @@ static const struct field exchange_fields[] = {
 	FIELD(E, service_quick, COUNT, "replies of its service, on all connections to it, within 0.5 s in this run"),
 	FIELD(E, service_slow, COUNT, "waits of 0.5 to 5 s for a reply of its service that ended in this run"),
 	FIELD(E, service_slow_wait_ns, DURATION, "mean of these"),
+	FIELD(E, slow_times, RATIO, "that, as a multiple of past_exchange_ns"),
 	FIELD(E, service_waits, COUNT, "these, and the connections to its service that wait for a reply at the end"),
 	FIELD(E, service_lengthy, COUNT, "waits of more than 5 s for its service that ended in this run"),
 	FIELD(E, service_unanswered, COUNT,
@@ -110,8 +116,9 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 #define TIMED_WINDOWS 3
 /* Within a tick or two, the order of two things is unknown. */
 #define TICKS_NS (2 * NSEC_PER_MSEC)
-/* With fewer exchanges before the run there is no mean. */
-#define PAST_ENOUGH 5
+/* A wait that is this many times the mean before the run is no long request of a kind that comes now and then. */
+#define OVERDUE_TIMES 100
+#define OVERDUE_PAST  5
 
 /* The longest time for which a program did not read, and what its buffer held then. */
 struct unread {
@@ -137,7 +144,7 @@ struct exchange_track {
 	bool acknowledged;         /* the last that was sent, by an acknowledgement alone */
 	unsigned samples, reply_wait, unreplied, owed;
 	struct counts base, last;
-	uint64_t read_bytes, read_ns;         /* up to where the program has read, and since when it has not read on */
+	uint64_t read_bytes, read_ns; /* up to where the program has read, and since when it has left the rest; or 0 */
 	uint64_t unread_ns, wait_ns;          /* of the last sample */
 	struct unread unread[UNREAD_WINDOWS]; /* of the last windows, newest first */
 	struct timed timed[TIMED_WINDOWS];    /* likewise */
@@ -209,17 +216,26 @@ static struct counts counts_of(const struct tcp_record *t)
 			       t->data_segs_out, t->last_sent_ns, t->last_received_ns};
 }
 
-/* How long the program has left unread what was received; 0: it has read everything, or reads on. */
+/*
+ * How long the program has left unread what was received; 0: it has read everything. Where it has read since the last
+ * sample, or a single segment has arrived since, what came last and is still there tells.
+ */
 static uint64_t find_unread(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t,
 			    uint64_t now_ns)
 {
 	bool known = t->bytes_received != UINT64_MAX && s->recvq_bytes != UINT32_MAX;
 	uint64_t read = known && t->bytes_received > s->recvq_bytes ? t->bytes_received - s->recvq_bytes : 0;
+	uint64_t since_ns = x->samples_ever && t->last_received_ns != UINT64_MAX ? now_ns - x->now_ns : 0;
+	bool single = delta_between32(x->last.data_segs_in, t->data_segs_in) <= 1;
 
-	if (!known || s->recvq_bytes == 0 || read != x->read_bytes || x->read_ns == 0)
-		x->read_ns = now_ns;
+	if (!known || s->recvq_bytes == 0)
+		x->read_ns = 0;
+	else if (read != x->read_bytes || (x->read_ns == 0 && single))
+		x->read_ns = now_ns - min_of(t->last_received_ns, since_ns);
+	else if (x->read_ns == 0)
+		x->read_ns = now_ns - since_ns;
 	x->read_bytes = read;
-	return now_ns - x->read_ns;
+	return x->read_ns ? now_ns - x->read_ns : 0;
 }
 
 static void note_unread(struct exchange_track *x, const struct socket_record *s)
@@ -564,14 +580,23 @@ static bool has_fallen_silent(const struct conn_measures *own)
  * A connection is not older than its program. What counts as several exchanges in this run (long messages) counts so
  * before.
  */
-static uint64_t past_exchange(const struct state *state, const struct exchange_track *x, const struct module *app)
+static void measure_past(const struct state *state, const struct exchange_track *x, const struct module *app,
+			 struct exchange_measures *m)
 {
 	const uint64_t *start_ns = app && app->measures.app ? map_get(&state->births, &app->measures.app->pid) : NULL;
-	uint64_t each = max_of(x->exchanges / max_of(x->late, UINT64_C(1)), UINT64_C(1));
+	uint64_t each = x->late ? max_of(x->exchanges / x->late, UINT64_C(1)) : 1;
 
-	if (!start_ns || *start_ns >= x->first_ns || x->before < PAST_ENOUGH * each)
-		return UINT64_MAX;
-	return (x->first_ns - *start_ns) / (x->before / each);
+	m->past_exchanges = x->before / each;
+	m->past_exchange_ns = start_ns && *start_ns < x->first_ns && m->past_exchanges
+				      ? (x->first_ns - *start_ns) / m->past_exchanges
+				      : UINT64_MAX;
+}
+
+static double times_past(uint64_t wait_ns, const struct exchange_measures *m)
+{
+	return wait_ns == UINT64_MAX || m->past_exchange_ns == UINT64_MAX
+		       ? NAN
+		       : (double)wait_ns / (double)max_of(m->past_exchange_ns, UINT64_C(1));
 }
 
 static void measure_late(const struct state *state, const struct exchange_track *x, const struct module *conn,
@@ -582,14 +607,11 @@ static void measure_late(const struct state *state, const struct exchange_track 
 	m->slow = x->slow;
 	m->late = x->late;
 	m->late_wait_ns = x->late ? x->late_sum_ns / x->late : UINT64_MAX;
-	m->past_exchange_ns = past_exchange(state, x, conn->related[MODULE_APP]);
-	m->late_times = x->late && m->past_exchange_ns != UINT64_MAX
-				? (double)m->late_wait_ns / (double)max_of(m->past_exchange_ns, UINT64_C(1))
-				: NAN;
+	measure_past(state, x, conn->related[MODULE_APP], m);
+	m->late_times = times_past(m->late_wait_ns, m);
+	m->slow_times = times_past(m->service_slow_wait_ns, m);
 	m->open_wait_ns = x->open == x->samples_ever && x->exchanges == 0 ? x->open_ns : UINT64_MAX;
-	m->open_times = m->open_wait_ns != UINT64_MAX && m->past_exchange_ns != UINT64_MAX
-				? (double)m->open_wait_ns / (double)max_of(m->past_exchange_ns, UINT64_C(1))
-				: NAN;
+	m->open_times = times_past(m->open_wait_ns, m);
 }
 
 static void measure_timed(const struct exchange_track *x, struct exchange_measures *m)
@@ -666,7 +688,7 @@ static void measure_asked(const struct state *state, uint64_t cookie, struct exc
 
 /* What is counted over all connections of a program. */
 struct of_app {
-	uint64_t asks, unread;
+	uint64_t asks, unread, overdue, overdue_ns;
 };
 
 #define UNREAD_NS NSEC_PER_SEC
@@ -676,7 +698,15 @@ static uint64_t threads_of(const struct module *app)
 	return app->measures.app && app->measures.app->app_threads != UINT64_MAX ? app->measures.app->app_threads : 0;
 }
 
-/* A program that waits for an answer cannot give one; one that leaves several questions unread does not look. */
+static bool is_overdue(const struct exchange_measures *m)
+{
+	return m->serves && m->open_times >= OVERDUE_TIMES && m->past_exchanges >= OVERDUE_PAST;
+}
+
+/*
+ * A program that waits for an answer cannot give one; one that leaves several questions unread does not look; and what
+ * it asks while its own clients wait, they wait for.
+ */
 static void count_for_apps(const struct exchange *exchanges, size_t count)
 {
 	struct map apps = MAP_INIT(sizeof(struct module *), sizeof(struct of_app), 1000000);
@@ -693,10 +723,14 @@ static void count_for_apps(const struct exchange *exchanges, size_t count)
 			if (pass == 0) {
 				all->asks += asks;
 				all->unread += m->serves && m->unread_ns >= UNREAD_NS;
+				all->overdue += is_overdue(m);
+				all->overdue_ns = max_of(all->overdue_ns, is_overdue(m) ? m->open_wait_ns : 0);
 			} else {
 				m->app_asks = all->asks - asks;
 				m->app_asks_share = share_of(m->app_asks, threads_of(app));
 				m->app_unread = all->unread;
+				m->app_overdue = all->overdue;
+				m->app_overdue_ns = all->overdue ? all->overdue_ns : UINT64_MAX;
 			}
 		}
 	}
@@ -779,6 +813,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->unaccepted = x->serves && (*module)->inode == 0;
 		services_measure(&state->services, &x->service, m);
 		measure_late(state, x, *module, m);
+		m->app_overdue_ns = UINT64_MAX;
 		measure_asked(state, own->cookie, m);
 		(*module)->measures.exchange = m;
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
