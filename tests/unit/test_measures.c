@@ -394,6 +394,7 @@ static void busy_app(struct scene *s, unsigned n)
 	s->thread.syscall_fd = phase == 0 ? 5 : UINT32_MAX;
 	s->thread.run_ns = n * 50 * MS;
 	s->thread.wait_ns = n * 10 * MS;
+	s->thread.timeslices = n * 5;
 	s->cgroup.cgroup = "/system.slice/app.service";
 	s->cgroup.periods = 10 * n;
 	s->cgroup.throttled_periods = 3 * n;
@@ -417,6 +418,7 @@ static void second_thread(struct snapshot *snapshot, unsigned n)
 	thread.syscall_fd = phase < 4 || phase > 7 ? 5 : UINT32_MAX;
 	thread.run_ns = n * 30 * MS;
 	thread.wait_ns = n * 40 * MS;
+	thread.timeslices = n * 2;
 	put(snapshot, &thread_type, &thread);
 	/* socket() fails for lack of a descriptor in every sample but the first. */
 	put(snapshot, &shortage_type, &(struct shortage_record){.pid = 4711, .failures = n});
@@ -436,6 +438,8 @@ TEST(every_measure_of_an_application)
 		/* 50 of 200 ms, the first thread; 40 of 200 ms, the second */
 		{"app_run_share", "0.25"},
 		{"app_cpu_wait_share", "0.2"},
+		/* 40 ms in two time slices */
+		{"app_cpu_delay_ns", "20000000"},
 		/* both threads: the second one sleeps in two of the four samples of the first */
 		{"app_sleep_share", "0.2"},
 		{"app_sending_share", "0"},
