@@ -237,6 +237,72 @@ TEST(connections_at_rest)
 	check_exchange(sends, none, false);
 }
 
+/* --- a service that pauses --- */
+
+/* Of every second, 0.6 s with five exchanges each 0.2 s, and then nothing: the last request waits for 320 ms. */
+static void asks_in_spells(struct tcp_record *t, unsigned sample)
+{
+	uint64_t phase = sample % 5, age_ns = phase < 3 ? 0 : (phase - 3) * 200 * MS + 110 * MS;
+
+	t->data_segs_out += phase < 3 ? 5 : phase == 3;
+	t->data_segs_in += phase == 0 && sample > 0 ? 6 : phase < 3 ? 5 : 0;
+	t->last_received_ns = age_ns + 10 * MS;
+	t->last_sent_ns = age_ns + (phase < 3 ? 12 * MS : 5 * MS);
+	t->last_ack_ns = age_ns + (phase < 3 ? 10 * MS : 4 * MS);
+}
+
+static void one_waits_in_spells(struct scene *s, unsigned sample)
+{
+	s->process.start_ns = 90 * NSEC_PER_SEC;
+	s->tcp.min_rtt_ns = s->other.min_rtt_ns = 1 * MS;
+	if (sample == 0)
+		s->tcp.data_segs_in = s->tcp.data_segs_out = s->other.data_segs_in = s->other.data_segs_out = 200;
+	asks_in_spells(&s->tcp, sample);
+}
+
+/* A second connection, at the same time. */
+static void both_wait_in_spells(struct scene *s, unsigned sample)
+{
+	one_waits_in_spells(s, sample);
+	s->has_other = true;
+	asks_in_spells(&s->other, sample);
+}
+
+/* What takes a few RTTs is the path's. */
+static void both_wait_for_a_far_one(struct scene *s, unsigned sample)
+{
+	both_wait_in_spells(s, sample);
+	s->tcp.min_rtt_ns = s->other.min_rtt_ns = 40 * MS;
+}
+
+/* A second connection that has waited for news all the time. */
+static void another_waits_for_news(struct scene *s, unsigned sample)
+{
+	both_wait_in_spells(s, sample);
+	s->other.data_segs_in = s->other.data_segs_out = 200;
+	s->other.last_received_ns = (sample + 5) * SAMPLE_NS;
+	s->other.last_sent_ns = s->other.last_received_ns - 5 * MS;
+	s->other.last_ack_ns = s->other.last_received_ns - 6 * MS;
+}
+
+TEST(a_service_that_pauses)
+{
+	/* The last sample counts when the next one comes. */
+	static const struct expected both[] = {{"service_pauses", "7"},
+					       {"service_pause_ns", "320000000"},
+					       {"service_fast_share", "1"},
+					       /* 205 in 10.2 s before */
+					       {"pause_times", "6.431373"},
+					       {}};
+	static const struct expected none[] = {{"service_pauses", "0"}, {"service_pause_ns", "null"}, {}};
+
+	scene_boot_ns = 100 * NSEC_PER_SEC;
+	check_exchange(both_wait_in_spells, both, false);
+	check_exchange(one_waits_in_spells, none, false);
+	check_exchange(both_wait_for_a_far_one, none, false);
+	check_exchange(another_waits_for_news, none, false);
+}
+
 /* --- a proxy --- */
 
 /* Its program asks 1 s before the first sample, on a new connection; its client asked 100 ms before that. */

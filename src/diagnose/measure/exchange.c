@@ -82,6 +82,13 @@ static const struct field exchange_fields[] = {
 	FIELD(E, service_unanswered, COUNT,
 	      "requests to its service that ended without a reply after 0.3 s or more in this run"),
 	FIELD(E, service_unanswered_wait_ns, DURATION, "mean wait of these"),
+	FIELD(E, service_pauses, COUNT,
+	      "samples of this run in which two or more connections had waited for its service for 0.1 s or more, and "
+	      "none had had a reply for as long"),
+	FIELD(E, service_pause_ns, DURATION, "longest time without a reply in these"),
+	FIELD(E, pause_times, RATIO, "that, as a multiple of the mean time of any exchange before the run"),
+	FIELD(E, service_fast_share, RATIO, "replies of its service within 50 ms in this run, of those timed",
+	      .unit = "%"),
 	FIELD(E, service_prompt, COUNT,
 	      "connections to its service with data in both directions within 0.5 s of the handshake"),
 	FIELD(E, service_greeted, COUNT,
@@ -410,12 +417,24 @@ static void note_answer(struct exchange_track *x, uint64_t answer_ns)
 	x->timed[0].sum_ns += answer_ns;
 }
 
+/* Age of the last reply on it. */
+static uint64_t quiet_of(const struct exchange_track *x, const struct tcp_record *t)
+{
+	bool known = t->data_segs_in != UINT32_MAX && t->data_segs_out != UINT32_MAX;
+
+	if (!known || (x->serves ? t->data_segs_out : t->data_segs_in) == 0)
+		return UINT64_MAX;
+	return x->serves ? t->last_sent_ns : t->last_received_ns;
+}
+
 static void note_sample(struct state *state, struct window *window, struct exchange_track *x,
 			const struct tcp_record *t, const struct counts *before)
 {
 	uint64_t asked_ns = x->wait_ns > 0 && x->wait_ns < x->now_ns ? x->now_ns - x->wait_ns : 0;
-	struct service_sample sample = {
-		.answers = answers_of(x, before), .wait_ns = x->wait_ns, .number = state->sample};
+	struct service_sample sample = {.answers = answers_of(x, before),
+					.wait_ns = x->wait_ns,
+					.quiet_ns = quiet_of(x, t),
+					.number = state->sample};
 
 	if (t->min_rtt_ns != UINT64_MAX)
 		x->least_ns = t->min_rtt_ns * SLOW_RTTS;
@@ -423,7 +442,9 @@ static void note_sample(struct state *state, struct window *window, struct excha
 	sample.exchanges = x->samples_ever == 0 && window->number == 0 ? 0 : exchanges_since(x, before);
 	sample.ended_ns = ended_wait(x, t, &sample, asked_ns);
 	note_beginning(window, x, t, &sample);
-	note_answer(x, time_answer(x, t, &sample));
+	sample.least_ns = x->least_ns;
+	sample.answer_ns = time_answer(x, t, &sample);
+	note_answer(x, sample.answer_ns);
 	x->exchanges += sample.exchanges;
 	x->slow += sample.ended_ns >= SERVICE_SLOW_NS && sample.ended_ns <= SERVICE_LONG_NS;
 	if (sample.ended_ns >= LATE_NS) {
@@ -452,7 +473,7 @@ static void end_waits_of_gone(struct state *state, struct window *window)
 
 	while (map_next(&state->tracks, &at, &key, &value)) {
 		struct exchange_track *x = value;
-		struct service_sample sample = {.number = state->sample};
+		struct service_sample sample = {.quiet_ns = UINT64_MAX, .number = state->sample};
 		uint64_t least_ns = max_of(x->least_ns, SERVICE_SLOW_NS);
 
 		if (x->sample + 1 != state->sample)
@@ -585,11 +606,14 @@ static void measure_past(const struct state *state, const struct exchange_track 
 {
 	const uint64_t *start_ns = app && app->measures.app ? map_get(&state->births, &app->measures.app->pid) : NULL;
 	uint64_t each = x->late ? max_of(x->exchanges / x->late, UINT64_C(1)) : 1;
+	bool known = start_ns && *start_ns < x->first_ns;
 
 	m->past_exchanges = x->before / each;
-	m->past_exchange_ns = start_ns && *start_ns < x->first_ns && m->past_exchanges
-				      ? (x->first_ns - *start_ns) / m->past_exchanges
-				      : UINT64_MAX;
+	m->past_exchange_ns =
+		known && m->past_exchanges ? (x->first_ns - *start_ns) / m->past_exchanges : UINT64_MAX;
+	m->pause_times = known && x->before && m->service_pause_ns != UINT64_MAX
+				 ? (double)m->service_pause_ns * (double)x->before / (double)(x->first_ns - *start_ns)
+				 : NAN;
 }
 
 static double times_past(uint64_t wait_ns, const struct exchange_measures *m)
