@@ -39,7 +39,7 @@ static const struct field exchange_fields[] = {
 	FIELD(E, owed_ns, DURATION, "time since that request was read, at the end"),
 	FIELD(E, given_base, COUNT, "the most segments with data sent in an earlier window"),
 	FIELD(E, given_share, RATIO, "segments with data sent, of that", .unit = "%"),
-	FIELD(E, app_asks, COUNT, "other connections on which its program waits for a reply"),
+	FIELD(E, app_asks, COUNT, "other connections on which its program waits for a reply, or for a service that pauses"),
 	FIELD(E, app_asks_share, RATIO, "that, as a share of the threads of the program", .unit = "%"),
 	FIELD(E, app_unread, COUNT, "connections on which its program has left a request unread for a second"),
 	FIELD(E, app_overdue, COUNT,
@@ -738,7 +738,8 @@ static void count_for_apps(const struct exchange *exchanges, size_t count)
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < count; i++) {
 			struct exchange_measures *m = exchanges[i].measures;
-			bool asks = !m->serves && (m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX);
+			bool asks = !m->serves && (m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX ||
+						   (m->service_pauses != UINT64_MAX && m->service_pauses > 0));
 			struct module *app = exchanges[i].conn->related[MODULE_APP];
 			struct of_app *all = app ? map_put(&apps, &app, NULL) : NULL;
 
