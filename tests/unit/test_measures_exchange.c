@@ -57,6 +57,24 @@ static void is_answered_late_at_times(struct scene *s, unsigned sample)
 		s->tcp.last_received_ns = (phase * 200 + 12) * MS;
 }
 
+/* The process is 60 s old: the mean before is 0.6 s. */
+static void was_answered_faster(struct scene *s, unsigned sample)
+{
+	is_answered_late(s, sample);
+	s->process.start_ns = 40190 * MS;
+}
+
+/* 2.5 s old, and only five requests before. */
+static void has_asked_rarely(struct scene *s, unsigned sample)
+{
+	is_answered_late(s, sample);
+	s->process.start_ns = 97690 * MS;
+	if (sample == 0) {
+		s->tcp.data_segs_in = 5;
+		s->tcp.data_segs_out = 6;
+	}
+}
+
 TEST(requests_that_wait)
 {
 	static const struct expected late[] = {
@@ -81,7 +99,7 @@ TEST(requests_that_wait)
 		{"past_exchange_ns", "1000000000"},
 		{"past_exchanges", "100"},
 		{"late_times", "0.8"},
-		{"slow_times", "0.8"},
+		{"as_ever", "true"},
 		{"open_wait_ns", "null"},
 		{"unread_ns", "0"},
 		{"app_unread", "0"},
@@ -91,11 +109,18 @@ TEST(requests_that_wait)
 
 	static const struct expected at_times[] = {{"late", "4"},         {"late_wait_ns", "800000000"},
 						   {"quick", "5"},        {"past_exchange_ns", "2000000000"},
-						   {"late_times", "0.4"}, {}};
+						   {"late_times", "0.4"}, {"as_ever", "false"},
+						   {}};
+
+	static const struct expected faster[] = {{"past_exchanges", "100"}, {"as_ever", "false"}, {}};
+	static const struct expected few[] = {{"past_exchanges", "5"}, {"past_exchange_ns", "500000000"},
+					      {"as_ever", "true"}, {}};
 
 	scene_boot_ns = 100 * NSEC_PER_SEC;
 	check_exchange(is_answered_late, late, false);
 	check_exchange(is_answered_late_at_times, at_times, false);
+	check_exchange(was_answered_faster, faster, false);
+	check_exchange(has_asked_rarely, few, false);
 }
 
 /* 64 bytes have waited in the receive queue since the first sample, a quarter of its buffer with what they cost. */

@@ -76,7 +76,7 @@ static const struct field exchange_fields[] = {
 	FIELD(E, service_quick, COUNT, "replies of its service, on all connections to it, within 0.5 s in this run"),
 	FIELD(E, service_slow, COUNT, "waits of 0.5 to 5 s for a reply of its service that ended in this run"),
 	FIELD(E, service_slow_wait_ns, DURATION, "mean of these"),
-	FIELD(E, slow_times, RATIO, "that, as a multiple of past_exchange_ns"),
+	FIELD(E, as_ever, BOOL, "the exchanges before the run fill the life of the program at this pace"),
 	FIELD(E, service_waits, COUNT, "these, and the connections to its service that wait for a reply at the end"),
 	FIELD(E, service_lengthy, COUNT, "waits of more than 5 s for its service that ended in this run"),
 	FIELD(E, service_unanswered, COUNT,
@@ -623,6 +623,15 @@ static double times_past(uint64_t wait_ns, const struct exchange_measures *m)
 		       : (double)wait_ns / (double)max_of(m->past_exchange_ns, UINT64_C(1));
 }
 
+/*
+ * Waits as long as the mean exchange before, or not much longer: a few exchanges say less about it. A mean that is much
+ * longer is that of a connection which is younger than its program.
+ */
+static bool is_as_ever(double times, uint64_t exchanges)
+{
+	return times >= 0.5 && times < (exchanges < 6 ? 2 : 1.2);
+}
+
 static void measure_late(const struct state *state, const struct exchange_track *x, const struct module *conn,
 			 struct exchange_measures *m)
 {
@@ -633,7 +642,7 @@ static void measure_late(const struct state *state, const struct exchange_track 
 	m->late_wait_ns = x->late ? x->late_sum_ns / x->late : UINT64_MAX;
 	measure_past(state, x, conn->related[MODULE_APP], m);
 	m->late_times = times_past(m->late_wait_ns, m);
-	m->slow_times = times_past(m->service_slow_wait_ns, m);
+	m->as_ever = is_as_ever(times_past(m->service_slow_wait_ns, m), m->past_exchanges);
 	m->open_wait_ns = x->open == x->samples_ever && x->exchanges == 0 ? x->open_ns : UINT64_MAX;
 	m->open_times = times_past(m->open_wait_ns, m);
 }

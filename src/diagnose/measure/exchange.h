@@ -27,7 +27,8 @@ struct exchange_measures {
 	double service_share;
 	double asking_share;
 	uint64_t slow, quick, late, late_wait_ns, past_exchange_ns, past_exchanges;
-	double late_times, slow_times;
+	double late_times;
+	bool as_ever;
 	uint64_t open_wait_ns;
 	double open_times;
 	uint64_t answers_timed, answer_ns;
