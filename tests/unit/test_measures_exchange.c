@@ -107,14 +107,17 @@ TEST(requests_that_wait)
 		{},
 	};
 
-	static const struct expected at_times[] = {{"late", "4"},         {"late_wait_ns", "800000000"},
-						   {"quick", "5"},        {"past_exchange_ns", "2000000000"},
-						   {"late_times", "0.4"}, {"as_ever", "false"},
+	static const struct expected at_times[] = {{"late", "4"},
+						   {"late_wait_ns", "800000000"},
+						   {"quick", "5"},
+						   {"past_exchange_ns", "2000000000"},
+						   {"late_times", "0.4"},
+						   {"as_ever", "false"},
 						   {}};
 
 	static const struct expected faster[] = {{"past_exchanges", "100"}, {"as_ever", "false"}, {}};
-	static const struct expected few[] = {{"past_exchanges", "5"}, {"past_exchange_ns", "500000000"},
-					      {"as_ever", "true"}, {}};
+	static const struct expected few[] = {
+		{"past_exchanges", "5"}, {"past_exchange_ns", "500000000"}, {"as_ever", "true"}, {}};
 
 	scene_boot_ns = 100 * NSEC_PER_SEC;
 	check_exchange(is_answered_late, late, false);
@@ -366,12 +369,9 @@ static void has_clients(struct snapshot *snapshot, unsigned sample _unused_)
 
 TEST(clients_of_a_proxy_wait)
 {
-	static const struct expected upstream[] = {{"serves", "false"},
-						   {"unreplied_ns", "4800000000"},
-						   {"app_overdue", "2"},
-						   {"app_overdue_ns", "4900000000"},
-						   {"app_asks", "0"},
-						   {}};
+	static const struct expected upstream[] = {{"serves", "false"},  {"unreplied_ns", "4800000000"},
+						   {"app_overdue", "2"}, {"app_overdue_ns", "4900000000"},
+						   {"app_asks", "0"},    {}};
 	static const struct expected client[] = {{"serves", "true"},
 						 {"open_wait_ns", "4900000000"},
 						 {"past_exchanges", "100"},

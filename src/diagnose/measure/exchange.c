@@ -39,7 +39,8 @@ static const struct field exchange_fields[] = {
 	FIELD(E, owed_ns, DURATION, "time since that request was read, at the end"),
 	FIELD(E, given_base, COUNT, "the most segments with data sent in an earlier window"),
 	FIELD(E, given_share, RATIO, "segments with data sent, of that", .unit = "%"),
-	FIELD(E, app_asks, COUNT, "other connections on which its program waits for a reply, or for a service that pauses"),
+	FIELD(E, app_asks, COUNT,
+	      "other connections on which its program waits for a reply, or for a service that pauses"),
 	FIELD(E, app_asks_share, RATIO, "that, as a share of the threads of the program", .unit = "%"),
 	FIELD(E, app_unread, COUNT, "connections on which its program has left a request unread for a second"),
 	FIELD(E, app_overdue, COUNT,
@@ -152,7 +153,7 @@ struct exchange_track {
 	unsigned samples, reply_wait, unreplied, owed;
 	struct counts base, last;
 	uint64_t read_bytes, read_ns; /* up to where the program has read, and since when it has left the rest; or 0 */
-	uint64_t unread_ns, wait_ns;          /* of the last sample */
+	uint64_t unread_ns, wait_ns;  /* of the last sample */
 	struct unread unread[UNREAD_WINDOWS]; /* of the last windows, newest first */
 	struct timed timed[TIMED_WINDOWS];    /* likewise */
 	uint64_t open_ns; /* age of what was sent last (received last, by a server), if it is; of the last sample */
@@ -609,8 +610,7 @@ static void measure_past(const struct state *state, const struct exchange_track 
 	bool known = start_ns && *start_ns < x->first_ns;
 
 	m->past_exchanges = x->before / each;
-	m->past_exchange_ns =
-		known && m->past_exchanges ? (x->first_ns - *start_ns) / m->past_exchanges : UINT64_MAX;
+	m->past_exchange_ns = known && m->past_exchanges ? (x->first_ns - *start_ns) / m->past_exchanges : UINT64_MAX;
 	m->pause_times = known && x->before && m->service_pause_ns != UINT64_MAX
 				 ? (double)m->service_pause_ns * (double)x->before / (double)(x->first_ns - *start_ns)
 				 : NAN;
