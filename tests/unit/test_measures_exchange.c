@@ -64,15 +64,35 @@ static void was_answered_faster(struct scene *s, unsigned sample)
 	s->process.start_ns = 40190 * MS;
 }
 
-/* 2.5 s old, and only five requests before. */
-static void has_asked_rarely(struct scene *s, unsigned sample)
+/* So many requests in so many milliseconds before. */
+static void has_asked(struct scene *s, unsigned sample, uint32_t requests, uint64_t ms)
 {
 	is_answered_late(s, sample);
-	s->process.start_ns = 97690 * MS;
-	if (sample == 0) {
-		s->tcp.data_segs_in = 5;
-		s->tcp.data_segs_out = 6;
-	}
+	s->process.start_ns = (100190 - ms) * MS;
+	if (sample > 0)
+		return;
+	s->tcp.data_segs_in = requests;
+	s->tcp.data_segs_out = requests + 1;
+}
+
+static void has_asked_rarely(struct scene *s, unsigned sample)
+{
+	has_asked(s, sample, 5, 2500);
+}
+
+static void has_asked_twice(struct scene *s, unsigned sample)
+{
+	has_asked(s, sample, 2, 500);
+}
+
+static void has_asked_as_often(struct scene *s, unsigned sample)
+{
+	has_asked(s, sample, 6, 4500);
+}
+
+static void has_asked_more_often(struct scene *s, unsigned sample)
+{
+	has_asked(s, sample, 6, 3600);
 }
 
 TEST(requests_that_wait)
@@ -116,14 +136,23 @@ TEST(requests_that_wait)
 						   {}};
 
 	static const struct expected faster[] = {{"past_exchanges", "100"}, {"as_ever", "false"}, {}};
-	static const struct expected few[] = {
+	static const struct expected rarely[] = {
 		{"past_exchanges", "5"}, {"past_exchange_ns", "500000000"}, {"as_ever", "true"}, {}};
+	static const struct expected twice[] = {
+		{"past_exchanges", "2"}, {"past_exchange_ns", "250000000"}, {"as_ever", "true"}, {}};
+	static const struct expected as_often[] = {
+		{"past_exchanges", "6"}, {"past_exchange_ns", "750000000"}, {"as_ever", "true"}, {}};
+	static const struct expected more_often[] = {
+		{"past_exchanges", "6"}, {"past_exchange_ns", "600000000"}, {"as_ever", "false"}, {}};
 
 	scene_boot_ns = 100 * NSEC_PER_SEC;
 	check_exchange(is_answered_late, late, false);
 	check_exchange(is_answered_late_at_times, at_times, false);
 	check_exchange(was_answered_faster, faster, false);
-	check_exchange(has_asked_rarely, few, false);
+	check_exchange(has_asked_rarely, rarely, false);
+	check_exchange(has_asked_twice, twice, false);
+	check_exchange(has_asked_as_often, as_often, false);
+	check_exchange(has_asked_more_often, more_often, false);
 }
 
 /* 64 bytes have waited in the receive queue since the first sample, a quarter of its buffer with what they cost. */

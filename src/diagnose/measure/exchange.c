@@ -624,12 +624,12 @@ static double times_past(uint64_t wait_ns, const struct exchange_measures *m)
 }
 
 /*
- * Waits as long as the mean exchange before, or not much longer: a few exchanges say less about it. A mean that is much
- * longer is that of a connection which is younger than its program.
+ * Waits as long as the mean exchange before, or not much longer: the fewer they were, the less the mean says. One that
+ * is much longer is that of a connection which is younger than its program.
  */
 static bool is_as_ever(double times, uint64_t exchanges)
 {
-	return times >= 0.5 && times < (exchanges < 6 ? 2 : 1.2);
+	return times >= 0.5 && times < (exchanges < 3 ? 5 : exchanges < 6 ? 2 : 1.2);
 }
 
 static void measure_late(const struct state *state, const struct exchange_track *x, const struct module *conn,
