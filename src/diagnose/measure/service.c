@@ -91,12 +91,16 @@ static void add_moment(struct service_track *s, const struct service_sample *sam
 		now->waits_ns[now->waits++] = sample->wait_ns;
 }
 
+/* Of several replies between two samples, one at most took most of that time. */
 static void add_timed(struct service_track *s, const struct service_sample *sample)
 {
-	uint64_t count = sample->answer_ns ? max_of(sample->exchanges, UINT64_C(1)) : 0;
-
-	s->timed += count;
-	s->timed_fast += sample->answer_ns <= FAST_NS ? count : 0;
+	if (sample->answer_ns == 0)
+		return;
+	s->timed += max_of(sample->exchanges, UINT64_C(1));
+	if (sample->answer_ns <= FAST_NS)
+		s->timed_fast += max_of(sample->exchanges, UINT64_C(1));
+	else if (sample->exchanges > 1)
+		s->timed_fast += sample->exchanges - 1;
 }
 
 void services_note(struct services *services, struct window *window, const struct service *service,
