@@ -210,7 +210,8 @@ TEST(what_is_left_unread)
 	static const struct expected server[] = {
 		{"serves", "true"}, {"unread_ns", "3800000000"}, {"app_unread", "1"}, {"unaccepted", "false"}, {}};
 
-	static const struct expected late[] = {{"unread_ns", "250000000"}, {"unread_recent_ns", "250000000"}, {}};
+	static const struct expected late[] = {
+		{"unread_ns", "250000000"}, {"unread_recent_ns", "250000000"}, {"app_unread_ns", "250000000"}, {}};
 	static const struct expected at_once[] = {{"unread_ns", "10000000"}, {"unread_recent_ns", "10000000"}, {}};
 
 	check_exchange(leaves_unread, client, false);

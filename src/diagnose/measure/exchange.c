@@ -43,6 +43,9 @@ static const struct field exchange_fields[] = {
 	      "other connections on which its program waits for a reply, or for a service that pauses"),
 	FIELD(E, app_asks_share, RATIO, "that, as a share of the threads of the program", .unit = "%"),
 	FIELD(E, app_unread, COUNT, "connections on which its program has left a request unread for a second"),
+	FIELD(E, app_unread_ns, DURATION,
+	      "longest time in the last three windows for which its program has left a request unread, on any "
+	      "connection"),
 	FIELD(E, app_overdue, COUNT,
 	      "clients of its program with a request outstanding in every sample of this run, for a hundred times the "
 	      "mean exchange before"),
@@ -721,7 +724,7 @@ static void measure_asked(const struct state *state, uint64_t cookie, struct exc
 
 /* What is counted over all connections of a program. */
 struct of_app {
-	uint64_t asks, unread, overdue, overdue_ns;
+	uint64_t asks, unread, unread_ns, overdue, overdue_ns;
 };
 
 #define UNREAD_NS NSEC_PER_SEC
@@ -757,12 +760,14 @@ static void count_for_apps(const struct exchange *exchanges, size_t count)
 			if (pass == 0) {
 				all->asks += asks;
 				all->unread += m->serves && m->unread_ns >= UNREAD_NS;
+				all->unread_ns = max_of(all->unread_ns, m->serves ? m->unread_recent_ns : 0);
 				all->overdue += is_overdue(m);
 				all->overdue_ns = max_of(all->overdue_ns, is_overdue(m) ? m->open_wait_ns : 0);
 			} else {
 				m->app_asks = all->asks - asks;
 				m->app_asks_share = share_of(m->app_asks, threads_of(app));
 				m->app_unread = all->unread;
+				m->app_unread_ns = all->unread_ns;
 				m->app_overdue = all->overdue;
 				m->app_overdue_ns = all->overdue ? all->overdue_ns : UINT64_MAX;
 			}
@@ -847,7 +852,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->unaccepted = x->serves && (*module)->inode == 0;
 		services_measure(&state->services, &x->service, m);
 		measure_late(state, x, *module, m);
-		m->app_overdue_ns = UINT64_MAX;
+		m->app_unread_ns = m->app_overdue_ns = UINT64_MAX;
 		measure_asked(state, own->cookie, m);
 		(*module)->measures.exchange = m;
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
