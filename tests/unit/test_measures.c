@@ -616,6 +616,41 @@ TEST(every_measure_of_a_shared_path)
 				       {}});
 }
 
+/* In the second window a head of 200 bytes is sent and acknowledged, and ten full segments are sent. */
+static void sends_a_body(struct scene *s, unsigned n)
+{
+	bool sent = n >= 15;
+
+	s->tcp.bytes_sent = sent ? 200 + 10 * 1448 : 0;
+	s->tcp.bytes_acked = sent ? 201 : 1;
+	s->tcp.data_segs_out = s->tcp.segs_out = sent ? 11 : 0;
+	s->tcp.segs_in = sent ? 1 : 0;
+	s->tcp.unacked = sent ? 10 : 0;
+	s->socket.sendq_bytes = sent ? 10 * 1448 : 0;
+}
+
+static void sends_a_body_that_arrives(struct scene *s, unsigned n)
+{
+	sends_a_body(s, n);
+	s->tcp.bytes_acked += n >= 15 ? 1448 : 0;
+}
+
+TEST(large_segments_that_are_sent_and_not_acknowledged)
+{
+	_cleanup_measured_ struct graph *lost = measure(sends_a_body, NULL, 2);
+
+	check_some(&path_measures_type, module_of(lost, CONN)->measures.path,
+		   (struct expected[]){{"path_moving", "1"}, {"path_large", "0"}, {"path_small", "1"}, {}});
+}
+
+TEST(large_segments_that_are_acknowledged)
+{
+	_cleanup_measured_ struct graph *passed = measure(sends_a_body_that_arrives, NULL, 2);
+
+	check_some(&path_measures_type, module_of(passed, CONN)->measures.path,
+		   (struct expected[]){{"path_moving", "1"}, {"path_large", "1"}, {"path_small", "0"}, {}});
+}
+
 /* --- route, neighbour, interface, queue --- */
 
 static void busy_link(struct scene *s, unsigned n)
