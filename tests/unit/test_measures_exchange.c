@@ -393,6 +393,14 @@ static void relays(struct scene *s, unsigned sample)
 	s->other.last_sent_ns = s->other.last_ack_ns = s->other.last_received_ns + 1000 * MS;
 }
 
+/* It sends, and the window is closed. */
+static void sends_to_one_that_does_not_read(struct scene *s, unsigned sample)
+{
+	relays(s, sample);
+	s->socket.sendq_bytes = s->tcp.notsent_bytes = 50000;
+	s->tcp.busy_ns = s->tcp.rwnd_limited_ns = (uint64_t)sample * SAMPLE_NS;
+}
+
 /* A second client, as the first, and the port of both. */
 static void has_clients(struct snapshot *snapshot, unsigned sample _unused_)
 {
@@ -410,6 +418,17 @@ static void has_clients(struct snapshot *snapshot, unsigned sample _unused_)
 	put(snapshot, &socket_type, &client);
 	put(snapshot, &tcp_type, &tcp);
 	put(snapshot, &socket_type, &listener);
+}
+
+TEST(clients_wait_while_their_server_sends)
+{
+	static const struct expected client[] = {{"serves", "true"}, {"app_asks", "1"}, {}};
+	_cleanup_measured_ struct graph *graph = NULL;
+
+	scene_boot_ns = 100 * NSEC_PER_SEC;
+	graph = measure(sends_to_one_that_does_not_read, has_clients, 2);
+	check_some(&exchange_measures_type, module_of(graph, "conn:10.77.1.2:7001-10.77.2.2:50000")->measures.exchange,
+		   client);
 }
 
 TEST(clients_of_a_proxy_wait)

@@ -40,7 +40,9 @@ static const struct field exchange_fields[] = {
 	FIELD(E, given_base, COUNT, "the most segments with data sent in an earlier window"),
 	FIELD(E, given_share, RATIO, "segments with data sent, of that", .unit = "%"),
 	FIELD(E, app_asks, COUNT,
-	      "other connections on which its program waits for a reply, or for a service that pauses"),
+	      "other connections on which its program waits for a reply, for a service that pauses or for one that "
+	      "does "
+	      "not read"),
 	FIELD(E, app_asks_share, RATIO, "that, as a share of the threads of the program", .unit = "%"),
 	FIELD(E, app_unread, COUNT, "connections on which its program has left a request unread for a second"),
 	FIELD(E, app_unread_ns, DURATION,
@@ -734,6 +736,13 @@ static uint64_t threads_of(const struct module *app)
 	return app->measures.app && app->measures.app->app_threads != UINT64_MAX ? app->measures.app->app_threads : 0;
 }
 
+/* For a reply, for a service that pauses, or for one that does not read. */
+static bool waits_for_peer(const struct conn_measures *own, const struct exchange_measures *m)
+{
+	return m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX ||
+	       (m->service_pauses != UINT64_MAX && m->service_pauses > 0) || own->rwnd_share > 0.4;
+}
+
 static bool is_overdue(const struct exchange_measures *m)
 {
 	return m->serves && m->open_times >= OVERDUE_TIMES && m->past_exchanges >= OVERDUE_PAST;
@@ -750,8 +759,7 @@ static void count_for_apps(const struct exchange *exchanges, size_t count)
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < count; i++) {
 			struct exchange_measures *m = exchanges[i].measures;
-			bool asks = !m->serves && (m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX ||
-						   (m->service_pauses != UINT64_MAX && m->service_pauses > 0));
+			bool asks = !m->serves && waits_for_peer(exchanges[i].conn->measures.conn, m);
 			struct module *app = exchanges[i].conn->related[MODULE_APP];
 			struct of_app *all = app ? map_put(&apps, &app, NULL) : NULL;
 
