@@ -394,6 +394,7 @@ static void busy_app(struct scene *s, unsigned n)
 	s->thread.syscall_fd = phase == 0 ? 5 : UINT32_MAX;
 	s->thread.run_ns = n * 50 * MS;
 	s->thread.wait_ns = n * 10 * MS;
+	s->thread.timeslices = n * 5;
 	s->cgroup.cgroup = "/system.slice/app.service";
 	s->cgroup.periods = 10 * n;
 	s->cgroup.throttled_periods = 3 * n;
@@ -417,6 +418,7 @@ static void second_thread(struct snapshot *snapshot, unsigned n)
 	thread.syscall_fd = phase < 4 || phase > 7 ? 5 : UINT32_MAX;
 	thread.run_ns = n * 30 * MS;
 	thread.wait_ns = n * 40 * MS;
+	thread.timeslices = n * 2;
 	put(snapshot, &thread_type, &thread);
 	/* socket() fails for lack of a descriptor in every sample but the first. */
 	put(snapshot, &shortage_type, &(struct shortage_record){.pid = 4711, .failures = n});
@@ -436,6 +438,8 @@ TEST(every_measure_of_an_application)
 		/* 50 of 200 ms, the first thread; 40 of 200 ms, the second */
 		{"app_run_share", "0.25"},
 		{"app_cpu_wait_share", "0.2"},
+		/* 40 ms in two time slices */
+		{"app_cpu_delay_ns", "20000000"},
 		/* both threads: the second one sleeps in two of the four samples of the first */
 		{"app_sleep_share", "0.2"},
 		{"app_sending_share", "0"},
@@ -610,6 +614,41 @@ TEST(every_measure_of_a_shared_path)
 				       {"syn_unanswered", "true"},
 				       {"path_min_rtt_ns", "null"},
 				       {}});
+}
+
+/* In the second window a head of 200 bytes is sent and acknowledged, and ten full segments are sent. */
+static void sends_a_body(struct scene *s, unsigned n)
+{
+	bool sent = n >= 15;
+
+	s->tcp.bytes_sent = sent ? 200 + 10 * 1448 : 0;
+	s->tcp.bytes_acked = sent ? 201 : 1;
+	s->tcp.data_segs_out = s->tcp.segs_out = sent ? 11 : 0;
+	s->tcp.segs_in = sent ? 1 : 0;
+	s->tcp.unacked = sent ? 10 : 0;
+	s->socket.sendq_bytes = sent ? 10 * 1448 : 0;
+}
+
+static void sends_a_body_that_arrives(struct scene *s, unsigned n)
+{
+	sends_a_body(s, n);
+	s->tcp.bytes_acked += n >= 15 ? 1448 : 0;
+}
+
+TEST(large_segments_that_are_sent_and_not_acknowledged)
+{
+	_cleanup_measured_ struct graph *lost = measure(sends_a_body, NULL, 2);
+
+	check_some(&path_measures_type, module_of(lost, CONN)->measures.path,
+		   (struct expected[]){{"path_moving", "1"}, {"path_large", "0"}, {"path_small", "1"}, {}});
+}
+
+TEST(large_segments_that_are_acknowledged)
+{
+	_cleanup_measured_ struct graph *passed = measure(sends_a_body_that_arrives, NULL, 2);
+
+	check_some(&path_measures_type, module_of(passed, CONN)->measures.path,
+		   (struct expected[]){{"path_moving", "1"}, {"path_large", "1"}, {"path_small", "0"}, {}});
 }
 
 /* --- route, neighbour, interface, queue --- */
