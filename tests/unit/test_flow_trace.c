@@ -444,7 +444,8 @@ TEST(the_rate_of_the_clock)
 		struct why why = {};
 
 		unit_note("case %u", i);
-		add_chunk(&data, (struct flow_chunk){.kind = FLOW_CHUNK_FILE, .clock_ticks = 5000, .clock_ns = first_ns},
+		add_chunk(&data,
+			  (struct flow_chunk){.kind = FLOW_CHUNK_FILE, .clock_ticks = 5000, .clock_ns = first_ns},
 			  cases[i].properties);
 		/* One without a reading changes nothing. */
 		add_chunk(&data, (struct flow_chunk){.kind = FLOW_CHUNK_META, .clock_ticks = UINT64_MAX}, "");

@@ -184,10 +184,9 @@ TEST(equal_explanations_are_both_given)
 /* Without a piece of evidence: without all that sees the same, and what did not count does not count now. */
 TEST(certainty_without_a_piece_of_evidence)
 {
-	_cleanup_(knowledge_freep) struct knowledge *k =
-		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.8", "x")
-			     RULE("b", "level > 2", "c", "0.6", "x") RULE("d", "level > 3", "c", "0.5", "y")
-				     RULE("e", "level > 4", "c", "-0.4", "x"));
+	_cleanup_(knowledge_freep) struct knowledge *k = know(
+		CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.8", "x") RULE("b", "level > 2", "c", "0.6", "x")
+			RULE("d", "level > 3", "c", "0.5", "y") RULE("e", "level > 4", "c", "-0.4", "x"));
 	_cleanup_(graph_freep) struct graph *g = graph_new();
 	_cleanup_(verdict_freep) struct verdict *v = NULL;
 	const struct hypothesis *h;
@@ -232,7 +231,8 @@ TEST(of_a_forwarded_connection_the_host_knows_its_own_part)
 		_cleanup_(verdict_freep) struct verdict *v = NULL;
 
 		if (forwarded)
-			graph_module(g, MODULE_CONN, "conn:1", "1")->carries = graph_module(g, MODULE_CONN, "conn:2", "2");
+			graph_module(g, MODULE_CONN, "conn:1", "1")->carries =
+				graph_module(g, MODULE_CONN, "conn:2", "2");
 		v = rivals(k, g);
 		verdict_compete(v, NULL, NULL);
 		REQUIRE(v->hypotheses.count == (forwarded ? 1 : 2));
