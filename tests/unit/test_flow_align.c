@@ -19,6 +19,7 @@ struct plan {
 	/* Every second request: how much later than it arrives the server begins to read it. */
 	uint64_t late_ns;
 	const struct step *calls; /* of the server, up to one without a name */
+	bool no_main;             /* in the server's trace */
 };
 
 static uint64_t server_time(const struct plan *p, uint64_t ns)
@@ -108,11 +109,11 @@ static struct align *run(const struct plan *p)
 			     "1 2002 socket socket=2 fd=7 local=10.0.0.1:5555 remote=10.0.0.2:80\n"
 			     "1 2003 op-connect socket=2 fd=7\n");
 	buf_add_format(&server,
-		       "thread 1 pid=2 tid=2 name=s\n1 %llu call s!main\n"
+		       "thread 1 pid=2 tid=2 name=s\n1 %llu %s\n"
 		       "1 %llu socket socket=1 fd=6 local=10.0.0.2:80 remote=10.0.0.1:5555\n"
 		       "1 %llu op-accept socket=1 fd=6 result=6\n",
-		       (unsigned long long)server_time(p, 3000), (unsigned long long)server_time(p, 3000),
-		       (unsigned long long)server_time(p, 3001));
+		       (unsigned long long)server_time(p, 3000), p->no_main ? "push 1" : "call s!main",
+		       (unsigned long long)server_time(p, 3000), (unsigned long long)server_time(p, 3001));
 	for (unsigned i = 0; i < p->requests; i++, now += 50000000)
 		write_request(p, &proxy, &server, i, now);
 	traces[0] = sample_of_text(buf_text(&proxy));
@@ -193,8 +194,9 @@ TEST(the_function_that_takes_the_time)
 {
 	/* Most of the time of its own; without such a one, all that it calls counts. */
 	static const struct {
-		struct step calls[24];
+		struct step calls[32];
 		const char *answer;
+		bool no_main;
 	} cases[] = {
 		{{{0, "call s!serve"},
 		  {0, "call s!account"},
@@ -232,6 +234,31 @@ TEST(the_function_that_takes_the_time)
 		  {100, "return"},
 		  {}},
 		 "; mostly in "},
+		{{{0, "call s!large"},
+		  {0, "call s!large0"},
+		  {12, "return"},
+		  {12, "call s!large1"},
+		  {24, "return"},
+		  {24, "call s!large2"},
+		  {36, "return"},
+		  {36, "call s!large3"},
+		  {48, "return"},
+		  {48, "call s!large4"},
+		  {60, "return"},
+		  {60, "return"},
+		  {60, "call s!small"},
+		  {60, "call s!small0"},
+		  {70, "return"},
+		  {70, "call s!small1"},
+		  {80, "return"},
+		  {80, "call s!small2"},
+		  {90, "return"},
+		  {90, "call s!small3"},
+		  {100, "return"},
+		  {100, "return"},
+		  {}},
+		 "; mostly in large",
+		 true},
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -239,7 +266,8 @@ TEST(the_function_that_takes_the_time)
 				 .network_ns = 20000,
 				 .server_ns = 45000000,
 				 .requests = 10,
-				 .calls = cases[i].calls};
+				 .calls = cases[i].calls,
+				 .no_main = cases[i].no_main};
 		_cleanup_(align_freep) struct align *align = run(&p);
 
 		unit_note("case %u", i);

@@ -390,8 +390,9 @@ static void busy_app(struct scene *s, unsigned n)
 	s->thread.thread_state = phase == 9 ? 'D' : phase >= 3 && phase <= 5 ? 'R' : 'S';
 	s->thread.syscall = phase == 0   ? call_number("sendto")
 			    : phase >= 6 ? call_number("clock_nanosleep")
+			    : phase >= 3 ? call_number("read") /* and runs: it waits for nothing */
 					 : UINT16_MAX;
-	s->thread.syscall_fd = phase == 0 ? 5 : UINT32_MAX;
+	s->thread.syscall_fd = phase == 0 || (phase >= 3 && phase < 6) ? 5 : UINT32_MAX;
 	s->thread.run_ns = n * 50 * MS;
 	s->thread.wait_ns = n * 10 * MS;
 	s->cgroup.cgroup = "/system.slice/app.service";
