@@ -87,6 +87,13 @@ static void check_picture(const struct align *align, struct flow_sessions *proxy
 	}
 	CHECK(calls > 0 && calls == returns);
 	CHECK_EQ_UINT(messages, 2 * align->exchanges);
+	for (enum sequence_format format = SEQUENCE_AS_TEXT; format <= SEQUENCE_AS_JSON; format++) {
+		struct out out = {.fd = -1, .kept = true, .width = 100, .pending = BUF_INIT(BUF_CAP_DEFAULT)};
+
+		sequence_write(&sequence, format, &out);
+		CHECK(out.pending.len > 0);
+		buf_done(&out.pending);
+	}
 	sequence_done(&sequence);
 	diagram.session = 1000000;
 	CHECK_ERR(proxy_diagram_draw(&diagram, &(struct session_diagram_options){}, &sequence, &why), -ENODATA);
