@@ -438,6 +438,24 @@ TEST(the_deepest_expression)
 	}
 }
 
+TEST(the_longest_expression)
+{
+	struct sample s = sample_make();
+	char text[2050 * 8];
+
+	for (unsigned i = 0; i < 2050; i++)
+		memcpy(text + i * 8, "pid and ", 8);
+	text[2049 * 8 - 5] = '\0';
+	CHECK_HAS_TEXT(refuse(text), "more than 2048 conditions");
+	text[2048 * 8 - 5] = '\0';
+	CHECK_EQ_INT(eval(text, &s), TRUTH_YES);
+	/* The last place is for a negation. */
+	memcpy(text, "!pid && ", 8);
+	CHECK_EQ_INT(eval(text, &s), TRUTH_NO);
+	memcpy(text + 8, "!pid && ", 8);
+	CHECK_HAS_TEXT(refuse(text), "more than 2048 conditions");
+}
+
 TEST(fields_that_an_expression_uses)
 {
 	struct shape shape = SHAPE_OF(&sample_type);
