@@ -413,6 +413,24 @@ static bool free_member(const struct option_spec *spec, void *config)
 	return true;
 }
 
+int option_check(const struct option_spec *spec, const char *value, struct why *why)
+{
+	struct option_spec alone[] = {*spec, OPTION_END};
+	union {
+		uint64_t number;
+		double ratio;
+		const char *text;
+		struct text_list texts;
+		struct port_list ports;
+	} member = {};
+	int r;
+
+	alone[0].offset = alone[0].second = 0;
+	r = take_value(&alone[0], value, &member, why);
+	option_done(alone, &member);
+	return r;
+}
+
 void option_done(const struct option_spec *table, void *config)
 {
 	option_each(table, free_member, config);

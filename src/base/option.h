@@ -138,6 +138,8 @@ void option_each(const struct option_spec *table, bool (*fn)(const struct option
  * arguments. Unique abbreviations of long names are accepted.
  */
 int option_parse(const struct option_spec *table, int argc, char **argv, void *config, struct why *why) _must_check_;
+/* Whether the option takes this value; -EINVAL and why if it does not. */
+int option_check(const struct option_spec *spec, const char *value, struct why *why) _must_check_;
 /* Frees memory that parsing allocated inside config. */
 void option_done(const struct option_spec *table, void *config);
 

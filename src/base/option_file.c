@@ -82,6 +82,17 @@ static int refuse_name(const char *name, size_t len, const struct search *search
 		       buf_text(&hint));
 }
 
+static int add_value(struct option_words *file, const struct option_spec *spec, const char *value,
+		     const struct place *place, struct why *why)
+{
+	struct why wrong = {};
+
+	if (option_check(spec, value, &wrong) < 0)
+		return why_set(why, -EINVAL, "%s:%u: %s", place->name, place->line, wrong.text);
+	vec_push(&file->words, xasprintf("--%s=%s", spec->name, value));
+	return 0;
+}
+
 static int parse_line(const char *line, const char *end, const struct option_spec *table, struct option_words *file,
 		      const struct place *place, struct why *why)
 {
@@ -101,12 +112,14 @@ static int parse_line(const char *line, const char *end, const struct option_spe
 	equals = skip_blanks(equals + 1, end);
 	value = xstrndup(equals, (size_t)(end - equals));
 	search = (struct search){.name = name, .len = strlen(name), .near = {.word = name}};
-	if (!find_option(table, &search) || strcmp(name, OPTION_FILE_NAME) == 0)
+	if (!find_option(table, &search))
 		return refuse_name(name, strlen(name), &search, place, why);
+	if (strcmp(name, OPTION_FILE_NAME) == 0)
+		return why_set(why, -EINVAL, "%s:%u: %s is an option of the command line only", place->name,
+			       place->line, name);
 	if (search.found.kind == OPT_FLAG)
 		return add_flag(file, name, value, place, why);
-	vec_push(&file->words, xasprintf("--%s=%s", name, value));
-	return 0;
+	return add_value(file, &search.found, value, place, why);
 }
 
 int option_file_parse(const char *text, const char *name, const struct option_spec *table,

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "record/bare.h"
 #include "view/format.h"
 #include "view/json.h"
 #include "view/list.h"
@@ -383,41 +384,81 @@ void fleet_report_print(const struct fleet_report *report, struct out *out)
 		print_line(out, "No rows in this time.");
 }
 
-static void add_section(struct buf *text, const struct section *section, const struct kept_answer *kept)
+/* --- as JSON --- */
+
+/* Columns of a section's rows are those of the database's answer. */
+static const struct record_type row_type = {.name = "fleet.row", .help = "row of a section"};
+
+struct report_record {
+	const char *schema;
+	uint64_t from_ns, to_ns, step_ns, hosts_seen, hosts_with_findings;
+	const char *host;
+	struct list conclusions;
+	struct list causes, timeline, findings, accused, accused_services, lossy, alone, hosts, services, paths;
+	struct list retransmits, drops, losses;
+};
+
+#define SECTION(member, help) FIELD(struct report_record, member, LIST, help ", null: not asked", .element = &row_type)
+
+static const struct field report_fields[] = {
+	FIELD(struct report_record, schema, TEXT, FLEET_REPORT_SCHEMA),
+	FIELD(struct report_record, from_ns, TIME, "begin of the time"),
+	FIELD(struct report_record, to_ns, TIME, "end of the time"),
+	FIELD(struct report_record, step_ns, DURATION, "width of a step of the timeline"),
+	FIELD(struct report_record, hosts_seen, COUNT, "hosts with verdicts"),
+	FIELD(struct report_record, hosts_with_findings, COUNT, "hosts with findings"),
+	FIELD(struct report_record, host, TEXT, "the host that was asked about, null: all"),
+	FIELD(struct report_record, conclusions, LIST, "what several hosts agree on", .element = &bare_text_type),
+	SECTION(causes, "findings by cause"),
+	SECTION(timeline, "hosts and findings per step and cause"),
+	SECTION(findings, "findings of one host"),
+	SECTION(accused, "addresses accused, and by how many of those that talk to them"),
+	SECTION(accused_services, "service ports accused"),
+	SECTION(lossy, "addresses to which several hosts retransmit 1 % or more"),
+	SECTION(alone, "hosts that alone accuse several addresses"),
+	SECTION(hosts, "hosts with findings"),
+	SECTION(services, "connections, retransmissions and RTT by service port"),
+	SECTION(paths, "peers by retransmissions"),
+	SECTION(retransmits, "retransmissions by kind"),
+	SECTION(drops, "dropped packets by reason"),
+	SECTION(losses, "rows and events that were lost"),
+};
+RECORD_TYPE(fleet_report_type, "fleet.report", struct report_record, report_fields, "report of the fleet");
+
+static struct list *section_list(struct report_record *record, const struct field *field)
 {
-	buf_add_format(text, ",\"%s\":", section->name);
-	if (!kept->asked) {
-		buf_add_text(text, "null");
-		return;
+	return (struct list *)((char *)record + field->offset);
+}
+
+/* Rows of a section are records of the type that its answer came with. */
+static void add_sections(const struct fleet_report *report, struct report_record *record, struct field *fields)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(report_fields); i++) {
+		const struct kept_answer *kept = answer_of(report, fields[i].name);
+
+		if (fields[i].element != &row_type || !kept->asked)
+			continue;
+		*section_list(record, &fields[i]) = (struct list){kept->rows.items ?: "", kept->count};
+		fields[i].element = &kept->type;
 	}
-	buf_add_char(text, '[');
-	for (uint32_t row = 0; row < kept->count; row++) {
-		buf_add_text(text, row ? "," : "");
-		json_add_object(text, &kept->type, kept_answer_row(kept, row));
-	}
-	buf_add_char(text, ']');
 }
 
 void fleet_report_print_json(const struct fleet_report *report, struct out *out)
 {
-	struct buf *text = &out->pending;
+	struct report_record record = {.schema = FLEET_REPORT_SCHEMA,
+				       .from_ns = report->span.from_ns,
+				       .to_ns = report->span.to_ns,
+				       .step_ns = fleet_span_step(&report->span),
+				       .hosts_seen = report->hosts,
+				       .hosts_with_findings = report->hosts_with_findings,
+				       .host = report->span.host,
+				       .conclusions = BARE_LIST(&report->conclusions)};
+	struct field fields[ARRAY_SIZE(report_fields)];
+	struct record_type type = fleet_report_type;
 
-	buf_add_format(text,
-		       "{\"schema\":\"" FLEET_REPORT_SCHEMA "\",\"from_ns\":%" PRIu64 ",\"to_ns\":%" PRIu64
-		       ",\"step_ns\":%" PRIu64 ",\"hosts_seen\":%" PRIu64 ",\"hosts_with_findings\":%" PRIu64
-		       ",\"host\":",
-		       report->span.from_ns, report->span.to_ns, fleet_span_step(&report->span), report->hosts,
-		       report->hosts_with_findings);
-	json_add_text(text, report->span.host);
-	buf_add_text(text, ",\"conclusions\":[");
-	for (size_t i = 0; i < report->conclusions.count; i++) {
-		buf_add_text(text, i ? "," : "");
-		json_add_text(text, report->conclusions.items[i]);
-	}
-	buf_add_char(text, ']');
-	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
-		if (section_of(report, sections[i].name) == i)
-			add_section(text, &sections[i], &report->answers[i]);
-	buf_add_char(text, '}');
+	memcpy(fields, report_fields, sizeof(fields));
+	type.fields = fields;
+	add_sections(report, &record, fields);
+	json_add_object(&out->pending, &type, &record);
 	out_end_line(out);
 }

@@ -58,8 +58,7 @@ static const struct http_route fleet_route = {
 	.path = "/api/v1/fleet",
 	.summary = "report of the fleet, as nest report --fleet --json: causes, hosts, accused addresses and services",
 	.params = fleet_params,
-	/* Columns are those of the database's answers, which depend on its tables: no schema. */
-	.type = "application/json",
+	.answer = "fleet.report",
 	.handle = answer_fleet,
 };
 HTTP_ROUTE(fleet_route);

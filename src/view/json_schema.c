@@ -85,6 +85,12 @@ void json_schema_add(struct buf *out, const struct shape *shape, bool whole)
 	struct field_ref at = {};
 	bool any = false;
 
+	/* Fields that are known at run time only. */
+	if (!shape_next(shape, &at)) {
+		buf_add_text(out, "{\"type\":\"object\"}");
+		return;
+	}
+	at = (struct field_ref){};
 	buf_add_text(out, "{\"type\":\"object\",\"additionalProperties\":false");
 	if (whole)
 		add_required(out, shape);

@@ -2,12 +2,14 @@
 /*
  * Many agents in one process, each with its own shipper, rows and retries, for scale and for tests of loss:
  *
- *	agents [-n AGENTS] [-s SECONDS] [-r ROWS-PER-SECOND-OF-EACH] [-e SEED] TOKEN-FILE URL ...
+ *	agents [-n AGENTS] [-s SECONDS] [-r ROWS-PER-SECOND-OF-EACH | -f RECORDING] [-e SEED] TOKEN-FILE URL ...
  *
  * Agent i sends to URL i modulo their number, and waits when that one is away. The rows are closed connections of
- * made-up services, the same for the same seed but for their times. Prints one JSON object: rows made, acknowledged,
- * lost, bytes on the wire, CPU.
+ * made-up services; with -f those that a real agent recorded, all tables of the fleet at the pace of the recording,
+ * again and again, each agent from a moment of its own, with its address and today's times. The same for the same seed.
+ * Prints one JSON object: rows made, acknowledged, lost, bytes on the wire, CPU.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -17,16 +19,33 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "fleet/shipper.h"
+#include "store/input.h"
+#include "store/sql.h"
 
 #define TICK_NS   (100 * NSEC_PER_MSEC)
 #define FINISH_NS (120 * NSEC_PER_SEC)
 
+#define COLUMNS_MAX 400
+#define TABLES_MAX  100
+
 struct agent {
 	struct shipper *shipper;
 	struct ship_options options;
-	uint64_t row, marks;
+	uint64_t row;
 	double due; /* rows */
 	uint64_t random;
+	/* With a recording: where it began and is, and rows per table. */
+	uint64_t phase_ns, round;
+	size_t next;
+	uint64_t rows[TABLES_MAX];
+};
+
+/* A recorded row: its cells, and where in them the parts are that differ between agents. */
+struct row {
+	uint64_t offset_ns; /* since the first one */
+	unsigned table;
+	char *cells;
+	size_t time_at, time_end, laddr_at, laddr_end; /* laddr_end 0: it has none */
 };
 
 static struct {
@@ -34,7 +53,11 @@ static struct {
 	struct agent *agents;
 	size_t count;
 	double rate;
-	uint64_t begin_ns, end_ns, finish_ns, made;
+	uint64_t begin_ns, begin_real_ns, end_ns, finish_ns, made;
+	VEC(struct row) recorded;
+	char *tables[TABLES_MAX];
+	unsigned table_count;
+	uint64_t span_ns;
 } world;
 
 static uint64_t draw(struct agent *agent)
@@ -78,6 +101,158 @@ static uint64_t add_connection(struct buf *out, const void *context)
 	return time_ns;
 }
 
+/* --- rows of a recording --- */
+
+/* "name": in the cells; the place of its value, without quotes. */
+static bool find_cell(const char *cells, const char *name, size_t *ret_at, size_t *ret_end)
+{
+	const char *at = strstr(cells, name), *end;
+
+	if (!at)
+		return false;
+	at += strlen(name);
+	if (strncmp(at, "null", 4) == 0)
+		return false;
+	at += *at == '"';
+	end = at + strcspn(at, ",\"");
+	*ret_at = (size_t)(at - cells);
+	*ret_end = (size_t)(end - cells);
+	return true;
+}
+
+static void keep_row(unsigned table, uint64_t time_ns, const char *cells)
+{
+	struct row row = {.offset_ns = time_ns, .table = table, .cells = xstrdup(cells)};
+
+	if (find_cell(cells, "\"time_ns\":", &row.time_at, &row.time_end)) {
+		(void)find_cell(cells, "\"laddr\":", &row.laddr_at, &row.laddr_end);
+		vec_push(&world.recorded, row);
+	} else {
+		free(row.cells);
+	}
+}
+
+static int read_table(struct recording *recording, const struct recorded_table *recorded)
+{
+	const struct field *fields[COLUMNS_MAX];
+	_cleanup_buf_ struct buf sql = BUF_INIT(1 << 16), cells = BUF_INIT(1 << 20);
+	sqlite3_stmt *statement;
+	struct fleet_table table;
+	struct field_ref at = {};
+	size_t count = 0;
+
+	if (recorded->states || world.table_count == TABLES_MAX || fleet_table_find(recorded->name, &table) < 0)
+		return 0;
+	buf_add_text(&sql, "SELECT 0");
+	while (count < COLUMNS_MAX && shape_next(&table.shape, &at))
+		vec_each(&recorded->columns, column)
+			if (strcmp(*column, at.field->name) == 0) {
+				buf_add_text(&sql, ", ");
+				sql_add_name(&sql, at.field->name);
+				fields[count++] = at.field;
+			}
+	buf_add_text(&sql, " FROM main.");
+	sql_add_name(&sql, recorded->name);
+	if (sqlite3_prepare_v2(recording_db(recording), buf_text(&sql), -1, &statement, NULL) != SQLITE_OK)
+		return -EIO;
+	world.tables[world.table_count] = xstrdup(table.name);
+	while (sqlite3_step(statement) == SQLITE_ROW) {
+		uint64_t time_ns;
+
+		buf_clear(&cells);
+		time_ns = fleet_row_add_stored(&cells, statement, 1, fields, count);
+		keep_row(world.table_count, time_ns, buf_text(&cells));
+	}
+	sqlite3_finalize(statement);
+	world.table_count++;
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return (x->offset_ns > y->offset_ns) - (x->offset_ns < y->offset_ns);
+}
+
+static int read_recording(const char *path, struct why *why)
+{
+	struct input_options input = {.file = path};
+	struct recording *recording = NULL;
+	struct time_range range;
+	int r = input_open(&input, &recording, &range, why);
+
+	for (size_t i = 0; r == 0 && i < recording_table_count(recording); i++)
+		r = read_table(recording, recording_table(recording, i));
+	recording_close(recording);
+	if (r < 0 || world.recorded.count < 2)
+		return r < 0 ? r : why_set(why, -EINVAL, "%s has no rows for a fleet", path);
+	vec_sort(&world.recorded, by_time);
+	for (size_t i = world.recorded.count; i-- > 0;)
+		world.recorded.items[i].offset_ns -= world.recorded.items[0].offset_ns;
+	world.span_ns = world.recorded.items[world.recorded.count - 1].offset_ns + NSEC_PER_SEC;
+	return 0;
+}
+
+struct sent_row {
+	const struct agent *agent;
+	const struct row *row;
+	uint64_t time_ns;
+};
+
+static uint64_t add_recorded(struct buf *out, const void *context)
+{
+	const struct sent_row *sent = context;
+	const struct row *row = sent->row;
+	size_t number = (size_t)(sent->agent - world.agents), at = row->time_end;
+
+	buf_add(out, row->cells, row->time_at);
+	buf_add_format(out, "%" PRIu64, sent->time_ns);
+	/* The time is in front of addresses in all tables. */
+	if (row->laddr_end && row->laddr_at > at) {
+		buf_add(out, row->cells + at, row->laddr_at - at);
+		buf_add_format(out, "10.%zu.%zu.%zu", number >> 16 & 255, number >> 8 & 255, number & 255);
+		at = row->laddr_end;
+	}
+	buf_add_text(out, row->cells + at);
+	return sent->time_ns;
+}
+
+/* What the recording has up to now. */
+static void send_recorded(struct agent *agent, uint64_t now_ns)
+{
+	uint64_t at_ns = agent->phase_ns + now_ns - world.begin_ns;
+
+	for (;;) {
+		const struct row *row = &world.recorded.items[agent->next];
+		uint64_t due_ns = agent->round * world.span_ns + row->offset_ns;
+		struct sent_row sent = {agent, row, world.begin_real_ns + due_ns - agent->phase_ns};
+
+		if (due_ns > at_ns)
+			return;
+		shipper_add_cells(agent->shipper, world.tables[row->table], ++agent->rows[row->table], add_recorded,
+				  &sent);
+		world.made++;
+		if (++agent->next == world.recorded.count) {
+			agent->next = 0;
+			agent->round++;
+		}
+	}
+}
+
+static void choose_phase(struct agent *agent)
+{
+	agent->phase_ns = draw(agent) % world.span_ns;
+	while (agent->next < world.recorded.count && world.recorded.items[agent->next].offset_ns <= agent->phase_ns)
+		agent->next++;
+	if (agent->next == world.recorded.count) {
+		agent->next = 0;
+		agent->round = 1;
+	}
+}
+
+/* --- the run --- */
+
 /* The first few are enough to know what is wrong. */
 static void say(void *context _unused_, const char *text)
 {
@@ -118,6 +293,10 @@ static void on_tick(void *context _unused_, uint64_t expirations)
 	for (size_t i = 0; i < world.count; i++) {
 		struct agent *agent = &world.agents[i];
 
+		if (world.recorded.count) {
+			send_recorded(agent, now_ns);
+			continue;
+		}
 		agent->due += world.rate * (double)expirations * TICK_NS / NSEC_PER_SEC;
 		for (; agent->due >= 1; agent->due--, world.made++)
 			shipper_add_cells(agent->shipper, "tcp_close", ++agent->row, add_connection, agent);
@@ -142,12 +321,13 @@ static void print_sum(uint64_t span_ns)
 int main(int argc, char **argv)
 {
 	uint64_t seed = 1, seconds = 10, begin_ns;
+	const char *recording = NULL;
 	struct why why = {};
 	int option;
 
 	world.count = 100;
 	world.rate = 10;
-	while ((option = getopt(argc, argv, "n:s:r:e:")) >= 0) {
+	while ((option = getopt(argc, argv, "n:s:r:e:f:")) >= 0) {
 		double value = optarg ? strtod(optarg, NULL) : 0;
 
 		if (option == 'n')
@@ -158,6 +338,8 @@ int main(int argc, char **argv)
 			world.rate = value;
 		else if (option == 'e')
 			seed = (uint64_t)value;
+		else if (option == 'f')
+			recording = optarg;
 		else
 			return 2;
 	}
@@ -165,6 +347,10 @@ int main(int argc, char **argv)
 		return 2;
 	if (loop_new(&world.loop) < 0)
 		return 1;
+	if (recording && read_recording(recording, &why) < 0) {
+		fprintf(stderr, "agents: %s\n", why.text);
+		return 1;
+	}
 	world.agents = xzalloc(world.count * sizeof(*world.agents));
 	begin_ns = clock_real_ns();
 	for (size_t i = 0; i < world.count; i++) {
@@ -174,6 +360,8 @@ int main(int argc, char **argv)
 		snprintf(origin.host, sizeof(origin.host), "host%05zu", i);
 		agent->random = seed * UINT64_C(0x9e3779b97f4a7c15) + i + 1;
 		agent->due = (double)(i % 100) / 100;
+		if (recording)
+			choose_phase(agent);
 		agent->options = (struct ship_options){.url = argv[optind + 1 + (int)i % (argc - optind - 1)],
 						       .token_file = argv[optind]};
 		if (shipper_new(world.loop, &agent->options, &origin, say, NULL, &agent->shipper, &why) < 0) {
@@ -182,6 +370,7 @@ int main(int argc, char **argv)
 		}
 	}
 	world.begin_ns = clock_monotonic_ns();
+	world.begin_real_ns = clock_real_ns();
 	world.end_ns = world.begin_ns + seconds * NSEC_PER_SEC;
 	if (loop_add_timer(world.loop, TICK_NS, TICK_NS, on_tick, NULL, NULL) < 0)
 		return 1;
@@ -189,6 +378,11 @@ int main(int argc, char **argv)
 	print_sum(clock_monotonic_ns() - world.begin_ns);
 	for (size_t i = 0; i < world.count; i++)
 		shipper_free(world.agents[i].shipper);
+	vec_each(&world.recorded, row)
+		free(row->cells);
+	vec_done(&world.recorded);
+	for (unsigned i = 0; i < world.table_count; i++)
+		free(world.tables[i]);
 	loop_free(world.loop);
 	free(world.agents);
 	return 0;

@@ -144,6 +144,22 @@ is "$(figures "$room/host.json" 'sum(x["findings"] for x in r[0]["findings"])')"
 	"$(ask "SELECT count() FROM finding FINAL WHERE host = 'web1'")" 'and all of its findings'
 is "$("$nest" report --fleet "$server" --to 2026-01-01T00:00:00 2>&1 | tail -1)" 'No rows in this time.' 'another time'
 
+# The same as JSON of the page, as its own document describes it.
+nest_bg serve --fleet "$server"
+serve_pid=$nest_pid
+wait_for 30 test -s "$nest_out"
+url=$(sed 's/#.*//' "$nest_out")
+token=$(sed -n 's/.*#token=//p' "$nest_out")
+printf '%s\n' 'GET /api/v1/fleet' 'GET /api/v1/fleet?host=web1&last=24h' 'GET /api/v1/fleet?to=2026-01-01T00:00:00Z' \
+	>"$room/cases"
+python3 "$live_dir/openapi.py" "$url" "$token" "$room/cases" >"$room/answers" 2>"$room/answers.err"
+is "$?" 0 'answers of the page of a fleet are compared with openapi.json' || diag "$(cat "$room/answers.err")"
+is "$(grep -c '^ok GET /api/v1/fleet' "$room/answers")" 3 'each is of its schema' || diag "$(cat "$room/answers")"
+curl -s -H "Authorization: Bearer $token" "${url}api/v1/fleet?last=1h" >"$room/page.json"
+is "$(figures "$room/page.json" 'r[0]["conclusions"]')" "$(figures "$room/report.json" 'r[0]["conclusions"]')" \
+	'with the conclusions of nest report'
+end_bg "$serve_pid"
+
 # Loss that nobody took for a cause: the same report without findings.
 curl -s "http://nest:secret-of-nest@127.0.0.1:$server_port/?database=nest" --data-binary 'TRUNCATE TABLE finding' \
 	>"$room/out"

@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A server that knows as much of ClickHouse as nest ships with, keeps the rows, and misbehaves on request.
 
-    fake-clickhouse.py PORT-FILE
+    fake-clickhouse.py PORT-FILE [CERTIFICATE KEY]     with both: over TLS
 
 It prints nothing; its port is in PORT-FILE. GET /rows answers with the rows by table; /mode/MODE/N makes the next N
 requests that carry rows misbehave: 500, cut (keeps the rows, then closes without an answer), lost (closes without
-keeping them), garbage, refuse (400, as for rows that cannot be read); `huge` and `slow` spoil all requests until
-/mode/ok/0.
+keeping them), garbage, redirect (to /stolen of itself), refuse (400, as for rows that cannot be read); `huge` and
+`slow` spoil all requests until /mode/ok/0.
 """
 import gzip
 import json
 import os
+import ssl
 import sys
 import threading
 import time
@@ -20,7 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 tables = {}    # name -> {"columns": [...], "rows": [...]}
 mode = ["ok", 0]
-seen = {"inserts": 0, "auth": set(), "statements": []}
+seen = {"inserts": 0, "auth": set(), "statements": [], "stolen": 0}
 lock = threading.Lock()
 
 
@@ -63,6 +64,11 @@ class Handler(BaseHTTPRequestHandler):
             return self.hang_up()
         if how == "lost":
             return self.hang_up()
+        if how == "redirect":
+            self.send_response(307)
+            self.send_header("Location", "/stolen")
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
         rows = [json.loads(line) for line in gzip.decompress(body).splitlines()]
         with lock:
             seen["inserts"] += 1
@@ -142,7 +148,11 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == "/rows":
             with lock:
                 return self.answer(json.dumps({"tables": tables, "inserts": seen["inserts"],
-                                               "auth": sorted(seen["auth"]), "statements": seen["statements"]}))
+                                               "auth": sorted(seen["auth"]), "statements": seen["statements"],
+                                               "stolen": seen["stolen"]}))
+        if url.path == "/stolen":
+            seen["stolen"] += 1
+            return self.answer("")
         if url.path.startswith("/mode/"):
             mode[:] = [url.path.split("/")[2], int(url.path.split("/")[3])]
             return self.answer("")
@@ -167,9 +177,19 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = handle_all
 
 
+class Server(ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        """Of one client: a handshake that it broke off."""
+
+
 def main():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if len(sys.argv) > 2:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(*sys.argv[2:4])
+        # The handshake in the thread of the connection.
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     with open(sys.argv[1] + ".new", "w") as file:
         file.write(str(server.server_port))
     os.rename(sys.argv[1] + ".new", sys.argv[1])

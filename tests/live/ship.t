@@ -62,7 +62,7 @@ unlike "$(cat "$room/err")" 'hush' 'and not shown'
 
 # What goes wrong on the way.
 before=25000
-for how in cut lost 500 garbage; do
+for how in cut lost 500 garbage redirect; do
 	copy "$how" 12000
 	mode "$how" 2
 	ship "$how"
@@ -71,6 +71,7 @@ for how in cut lost 500 garbage; do
 	is "$(rows mark)" "$before $before" "$how: every row once"
 	like "$(cat "$room/err")" 'rows wait in the spool' "$how: the outage is reported"
 done
+is "$(curl -s "$server/rows" | from_json 'j["stolen"]')" 0 'rows and password do not follow a redirect'
 copy refuse 30
 mode refuse 1
 ship refuse

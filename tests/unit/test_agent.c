@@ -69,8 +69,9 @@ TEST(a_mistake_in_a_file_has_its_line)
 		{"age = 1s\nstor = x\n", "agent.conf:2: unknown option 'stor'; did you mean store"},
 		{"age\n", "agent.conf:1: expected 'name = value'"},
 		{"passive = perhaps\n", "agent.conf:1: passive is a flag"},
-		{"age = soon\n", "--age: 'soon' is not a time"},
-		{"config = other.conf\n", "agent.conf:1: unknown option 'config'"},
+		{"# age\n\nage = soon\n", "agent.conf:3: --age: 'soon' is not a time"},
+		{"on-finding = journal\nage = 0\n", "agent.conf:2: --age: '0' is not"},
+		{"config = other.conf\n", "agent.conf:1: config is an option of the command line only"},
 		{"sto\x1b[31m = x\n", "\\x1b"},
 	};
 

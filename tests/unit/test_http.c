@@ -521,6 +521,24 @@ TEST(openapi_schema_of_a_record)
 		      "\"x\"}}}");
 }
 
+TEST(openapi_schema_of_rows_whose_columns_a_database_has)
+{
+	static const struct record_type row = {.name = "row"};
+	struct rows {
+		struct list rows;
+	};
+	static const struct field fields[] = {FIELD(struct rows, rows, LIST, NULL, .element = &row)};
+	static const struct record_type type = {
+		.name = "t", .fields = fields, .field_count = 1, .size = sizeof(struct rows)};
+	_cleanup_buf_ struct buf text = BUF_INIT(4096);
+	struct shape shape = SHAPE_OF(&type);
+
+	json_schema_add(&text, &shape, true);
+	CHECK_EQ_TEXT(buf_text(&text), "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"rows\"],"
+				       "\"properties\":{\"rows\":{\"type\":\"array\",\"items\":{\"type\":\"object\"},"
+				       "\"nullable\":true}}}");
+}
+
 /* --- streams --- */
 
 static void add(struct http_stream *stream, const char *json)

@@ -121,6 +121,7 @@ TEST(every_measure_of_a_connection)
 		{"reorder_count", "20"},
 		{"ooo_count", "40"},
 		{"ooo_share", "0.04"},
+		{"reorder_share", "0.04"},
 		/* 400 and 600 kB/s by turns */
 		{"send_variation", "0.2"},
 		{"receive_variation", "0"},

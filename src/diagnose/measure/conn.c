@@ -45,6 +45,7 @@ static const struct field conn_fields[] = {
 	FIELD(M, lossy_windows, COUNT, "windows with losses and without a queue, of the last eight with progress"),
 	FIELD(M, rto_count, COUNT, "retransmission timeouts (total_rto)"),
 	FIELD(M, reorder_count, COUNT, "times that segments were seen out of order by the peer (reord_seen)"),
+	FIELD(M, reorder_share, RATIO, "the same, as a share of the segments with data that were sent", .unit = "%"),
 	FIELD(M, ooo_count, COUNT, "segments that arrived here out of order (rcv_ooopack)"),
 	FIELD(M, ooo_share, RATIO, "share of the segments that arrived here out of order", .unit = "%"),
 	FIELD(M, send_variation, RATIO,
@@ -472,6 +473,9 @@ static void measure_counters(const struct conn_track *c, uint64_t span_ns, struc
 	m->ooo_share = m->ooo_count == UINT64_MAX || m->segs_in == UINT64_MAX || m->segs_in == 0
 			       ? NAN
 			       : fmin(1, (double)m->ooo_count / (double)m->segs_in);
+	m->reorder_share = m->reorder_count == UINT64_MAX || data_segs == UINT64_MAX || data_segs == 0
+				   ? NAN
+				   : fmin(1, (double)m->reorder_count / (double)data_segs);
 	m->dsack_count = dsack;
 	m->marked_share = delivered == UINT64_MAX || delivered == 0 || marked == UINT64_MAX
 				  ? NAN

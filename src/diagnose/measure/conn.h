@@ -30,7 +30,7 @@ struct conn_measures {
 	uint64_t rto_count;
 	uint64_t reorder_count;
 	uint64_t ooo_count;
-	double ooo_share;
+	double ooo_share, reorder_share;
 	uint64_t segs_in, segs_out;
 	uint64_t dsack_count;
 	double marked_share;
