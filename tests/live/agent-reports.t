@@ -47,10 +47,13 @@ openssl req -x509 -newkey rsa:2048 -nodes -keyout "$room/key.pem" -out "$room/ce
 (umask 077 && echo 0123456789abcdef0123 >"$room/token")
 { cat /etc/group; echo nest:x:54321:; } >"$room/group"
 
-# A host with a journal and the group nest, whatever this one has.
+# A host with a journal and the group nest, whatever this one has: a /run of its own, with the namespaces.
+mkdir "$room/netns"
 # shellcheck disable=SC2016 # for the inner shell
-unshare -m sh -c 'mount -t tmpfs tmpfs /run/systemd && mkdir /run/systemd/journal && : >/run/systemd/journal/socket &&
-	mount --bind "$1/journal.sock" /run/systemd/journal/socket && mount --bind "$1/group" /etc/group || exit 1
+unshare -m sh -c 'mount --rbind /run/netns "$1/netns" && mount -t tmpfs tmpfs /run &&
+	mkdir -p /run/netns /run/systemd/journal && : >/run/systemd/journal/socket &&
+	mount --rbind "$1/netns" /run/netns && mount --bind "$1/journal.sock" /run/systemd/journal/socket &&
+	mount --bind "$1/group" /etc/group || exit 1
 	shift; exec "$@"' sh "$room" nsenter --net="/run/netns/$host" -- "$nest" agent --store "$room/agent.nest" \
 	-N "$host" --socket "$room/find.sock" \
 	--listen 127.0.0.1:9475 --tls-cert "$room/cert.pem" --tls-key "$room/key.pem" \
