@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A server that is deployed again and again, without a gap.
+"""A server that is deployed every few seconds, without a gap.
 
 A new worker takes over the listening socket; the old one closes each of its
 connections after the next response. Serves rr and churn.
