@@ -65,8 +65,10 @@ class Worker:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with client:
             try:
-                while not self.draining:
+                while True:
                     _, resp = threads.read_request(client)
                     client.sendall(bytes(resp))
+                    if self.draining:
+                        return
             except (OSError, EOFError):
                 return
