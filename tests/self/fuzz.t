@@ -24,7 +24,8 @@ sub target {
 
 my ($output, $status) = target('addr', 'echo "stat::number_of_executed_units: 17" >&2');
 is($status, 0, 'a target that runs is fine');
-like($output, qr/^1\.\.2\nok 1 - addr: \d+ known inputs\nok 2 - addr: 17 inputs in 1 s, 0 s of CPU\n\z/, 'with both its lines');
+like($output, qr/^1\.\.2\nok 1 - addr: \d+ known inputs\nok 2 - addr: 17 inputs in 1 s, 0 s of CPU\n\z/,
+	'with both its lines');
 
 ($output, $status) = target('addr', 'echo "found it" >&2; exit 77');
 is($status, 1, 'a finding fails');
