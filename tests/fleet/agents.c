@@ -23,8 +23,8 @@
 #include "store/input.h"
 #include "store/sql.h"
 
-#define TICK_NS   (100 * NSEC_PER_MSEC)
-#define FINISH_NS (120 * NSEC_PER_SEC)
+#define TICK_NS     (100 * NSEC_PER_MSEC)
+#define FINISH_NS   (120 * NSEC_PER_SEC)
 
 #define COLUMNS_MAX 400
 #define TABLES_MAX  100
