@@ -82,8 +82,8 @@ like "$(cat "$work/report")" 'bad: accuses 3 addresses that no other host accuse
 # Without nest collect: JSON lines by HTTP.
 before=$(ask 'SELECT count() FROM finding')
 exported=$("$nest" export demo:slow-reader --format jsonl --table finding 2>/dev/null | tee "$work/lines" | wc -l)
-curl -s -u nest:secret-of-nest --data-binary "@$work/lines" \
-	"http://127.0.0.1:$server_port/?input_format_skip_unknown_fields=1&query=INSERT+INTO+nest.finding+FORMAT+JSONEachRow"
+question='input_format_skip_unknown_fields=1&query=INSERT+INTO+nest.finding+FORMAT+JSONEachRow'
+curl -s -u nest:secret-of-nest --data-binary "@$work/lines" "http://127.0.0.1:$server_port/?$question"
 is "$(ask 'SELECT count() FROM finding')" "$((before + exported))" 'lines of nest export are rows as well'
 
 # Asking: the same figures as the server's own.
