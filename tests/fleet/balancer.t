@@ -38,6 +38,7 @@ as=(--host-name localhost)
 start_server && start_collector one "$one" "${as[@]}" && start_collector two "$two" "${as[@]}" ||
 	{ fail 'servers start'; exit 1; }
 python3 "$work/balancer.py" "$work/balancer" "$one" "$two" &
+# shellcheck disable=SC2034 # fleet_end reads it
 pids[balancer]=$!
 await 20 test -s "$work/balancer"
 "$agents" -n 50 -s 40 -r 40 "$work/token" "http://localhost:$(cat "$work/balancer")" \
