@@ -11,7 +11,7 @@ $(BUILD)/tests/fleet/%: $(BUILD)/obj/tests/fleet/%.o $(PARTS)
 test-fleet:
 	@scripts/setup build fleet
 	@$(MAKE_FAST) all $(BUILD)/tests/fleet/agents
-	@tests/run -B $(BUILD) tests/fleet/fleet.t tests/fleet/conn.t tests/fleet/rows.t tests/fleet/current.t
+	@tests/run -B $(BUILD) $(patsubst %,tests/fleet/%.t,fleet balancer conn rows current)
 
 ##> bench-fleet  1,000 agents through two collectors: rows per second, bytes per row, CPU
 bench-fleet:

@@ -32,6 +32,7 @@ struct agent_options {
 	uint64_t conn_ns;   /* between two rows of a connection */
 	uint64_t life_rate; /* rows of connections that end, per second; 0: none */
 	double max_cpu;     /* share of one CPU; 0: no limit */
+	bool keep_alive;    /* segments to peers of silent connections */
 	/* Called with a line for the log: what is shed to stay below max_cpu. */
 	void (*say)(const char *line);
 };

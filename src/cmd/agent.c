@@ -42,8 +42,10 @@ static const struct option_spec options[] = {
 	       "stop after this time (default: never)"),
 	OPTION(struct agent_options, serve.live.netns, TEXT, "netns", 'N', "NETNS",
 	       "limit to this network namespace: name, path or pid (default: all)"),
+	OPTION(struct agent_options, keep_alive, FLAG, "keep-alive", 0, NULL,
+	       "send keep-alive segments to peers of silent or stuck connections"),
 	OPTION(struct agent_options, serve.live.passive, FLAG, "passive", 0, NULL,
-	       "do not send keep-alive segments to peers of silent or stuck connections"),
+	       "do not send them, whatever --keep-alive says (the default is not to)"),
 	OPTION(struct agent_options, serve.live.rules, TEXT, "rules", 0, "DIR",
 	       "add the *.rules files of this directory", .file = FILE_READ),
 	OPTION_END,
@@ -80,6 +82,7 @@ static int run(const void *data)
 {
 	struct agent_options config = *(const struct agent_options *)data;
 
+	config.serve.live.passive |= !config.keep_alive;
 	config.serve.listening = say_listening;
 	config.say = say_shed;
 	config.ship.token_file = config.serve.http.token_file;
@@ -106,8 +109,8 @@ static const struct command agent_command = {
 		"Records snapshots and the diagnosis of all network namespaces in one file, as nest record does, and "
 		"resumes it after a restart. The minute before and after a finding is kept longer. nest, nest "
 		"diagnose and nest watch use it as baseline, and nest report --last 30m reads it.\n\nWith --listen it "
-		"serves the page and API of nest serve, and GET /metrics. It sends no data to other hosts without "
-		"--on-finding or --ship.",
+		"serves the page and API of nest serve, and GET /metrics. It sends no packets to other hosts "
+		"without --keep-alive, --on-finding or --ship.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct agent_options),

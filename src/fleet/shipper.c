@@ -23,7 +23,8 @@ const struct option_spec ship_option_table[] = {
 	OPTION(struct ship_options, spool, TEXT, "spool", 0, "DIR",
 	       "keep rows that wait for the server in this directory (default: in memory)", .file = FILE_TREE),
 	OPTION(struct ship_options, spool_size, SIZE, "spool-size", 0, "BYTES",
-	       "limit the spool (default 256MiB): beyond it the oldest rows are dropped and counted; nest collect (4GiB) "
+	       "limit the spool (default 256MiB): beyond it the oldest rows are dropped and counted; nest collect "
+	       "(4GiB) "
 	       "refuses new ones"),
 	OPTION(struct ship_options, ca_file, TEXT, "ship-ca", 0, "FILE",
 	       "trust the certificates in this file (PEM) instead of the system's", .file = FILE_READ),

@@ -63,12 +63,14 @@ start_server() {
 	await 60 curl -sf "http://127.0.0.1:$server_port/"
 }
 
-# start_collector NAME PORT
+# start_collector NAME PORT [OPTION ...]
 start_collector() {
-	"$nest" collect --listen "127.0.0.1:$2" --ship "$server" --spool "$work/spool-$1" --token-file "$work/token" \
-		--agent-rate 0 >"$work/collect-$1.out" 2>>"$work/collect-$1.err" &
-	pids[collector-$1]=$!
-	await 30 test -s "$work/collect-$1.out"
+	local name=$1 port=$2
+	shift 2
+	"$nest" collect --listen "127.0.0.1:$port" --ship "$server" --spool "$work/spool-$name" \
+		--token-file "$work/token" --agent-rate 0 "$@" >"$work/collect-$name.out" 2>>"$work/collect-$name.err" &
+	pids[collector-$name]=$!
+	await 30 test -s "$work/collect-$name.out"
 }
 
 # stop NAME SIGNAL

@@ -79,6 +79,13 @@ done | insert finding
 like "$(cat "$work/report")" '10.9.9.9: 5 of 6 hosts that talk to it report path-loss' 'what many accuse is at fault'
 like "$(cat "$work/report")" 'bad: accuses 3 addresses that no other host accuses' 'and who accuses many alone'
 
+# Without nest collect: JSON lines by HTTP.
+before=$(ask 'SELECT count() FROM finding')
+exported=$("$nest" export demo:slow-reader --format jsonl --table finding 2>/dev/null | tee "$work/lines" | wc -l)
+question='input_format_skip_unknown_fields=1&query=INSERT+INTO+nest.finding+FORMAT+JSONEachRow'
+curl -s -u nest:secret-of-nest --data-binary "@$work/lines" "http://127.0.0.1:$server_port/?$question"
+is "$(ask 'SELECT count() FROM finding')" "$((before + exported))" 'lines of nest export are rows as well'
+
 # Asking: the same figures as the server's own.
 "$nest" report --fleet "$server" --last 9000h --json >"$work/report.json" 2>"$work/err"
 is "$?" 0 'the report of the fleet'

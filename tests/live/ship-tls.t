@@ -37,8 +37,8 @@ collect() {
 ship() {
 	local trusted=$1 url=$2
 	shift 2
-	"$nest" ship demo:lossy-path --ship "$url" --token-file "$room/token" ${trusted:+--ship-ca "$room/$trusted.pem"} \
-		--timeout "${TIMEOUT:-2}" "$@" 2>"$room/err"
+	"$nest" ship demo:lossy-path --ship "$url" --token-file "$room/token" \
+		${trusted:+--ship-ca "$room/$trusted.pem"} --timeout "${TIMEOUT:-2}" "$@" 2>"$room/err"
 }
 findings=$("$nest" export demo:lossy-path --format jsonl --table finding 2>/dev/null | wc -l)
 
