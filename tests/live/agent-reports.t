@@ -68,9 +68,6 @@ metrics() {
 stops() {
 	rm "$room/reads"
 }
-entries() {
-	wc -l <"$room/entries"
-}
 is_active() {
 	metrics -H 'Authorization: Bearer 0123456789abcdef0123' |
 		grep -q "^nest_findings_active{cause=\"app-not-reading\",layer=\"application\"} $1"
@@ -90,9 +87,15 @@ like "$(figures "$room/entries" 'r[0]["NEST_MODULE"]')" '^app:[0-9]+$' 'and the 
 ok 'the finding ends' wait_for 20 is_active 0
 stops
 ok 'and comes again' wait_for 60 is_active '[1-9]'
-wait_for 60 eval '[ "$(entries)" -ge 2 ]'
-compare "$(figures "$room/entries" 'int(r[1]["at"] - r[0]["at"] + 0.5)')" -ge 12 \
-	'the same finding is not reported again within --debounce'
+# Of the same cause and module: a busy machine has findings of its own.
+again() {
+	figures "$room/entries" '[int(e["at"] - r[0]["at"] + 0.5) for e in r[1:]
+		if (e["NEST_CAUSE"], e["NEST_MODULE"]) == (r[0]["NEST_CAUSE"], r[0]["NEST_MODULE"])]'
+}
+wait_for 60 eval '[ "$(again)" != "[]" ]'
+compare "$(again | tr -dc '0-9 ' | cut -d ' ' -f 1)" -ge 12 \
+	'the same finding is not reported again within --debounce' ||
+	diag "$(cat "$room/entries")"
 
 # Metrics over TLS, with a token
 is "$(metrics -o /dev/null -w '%{http_code}')" 401 'metrics without the token: 401'
