@@ -231,8 +231,8 @@ static uint32_t caller_count(const struct comparison *c, uint32_t fn)
 }
 
 /*
- * Whether work of the bad sessions begins with this function elsewhere: it is resumed there, as a coroutine is. Then who
- * calls it is whoever happened to run before.
+ * Whether work of the bad sessions begins with this function elsewhere: it is resumed there, as a coroutine is. Its
+ * callers are those that happened to run before.
  */
 static bool is_resumed(const struct comparison *c, uint32_t fn)
 {
