@@ -89,8 +89,8 @@ is($last, '1 passed, 1 failed, 0 skipped', 'other tests run once');
 sub meets {
 	my ($name, $head, $others) = @_;
 	return script("tests/live/$name", "$head\nmkdir '$room/here-$name'; for i in {1..40}; do " .
-		"n=\$(ls -d '$room'/here-* | wc -l); [ \$n -gt $others ] && break; sleep 0.05; done; " .
-		"echo 1..1; [ \$n -eq $others ] || echo -n 'not '; echo ok 1 - \$n; sleep 0.2; rmdir '$room/here-$name'");
+		"n=\$(ls -d '$room'/here-* | wc -l); [ \$n -gt $others ] && break; sleep 0.05; done; echo 1..1; " .
+		"[ \$n -eq $others ] || echo -n 'not '; echo ok 1 - \$n; sleep 0.2; rmdir '$room/here-$name'");
 }
 mkdir("$room/$_") or die "$_: $!\n" for qw(tests tests/live);
 ($output, $status, $last) = runs(map { meets("alone-$_", '', 1) } 1 .. 3);

@@ -210,8 +210,10 @@ TEST(what_is_left_unread)
 	static const struct expected server[] = {
 		{"serves", "true"}, {"unread_ns", "3800000000"}, {"app_unread", "1"}, {"unaccepted", "false"}, {}};
 
-	static const struct expected late[] = {
-		{"unread_ns", "250000000"}, {"unread_recent_ns", "250000000"}, {"app_unread_ns", "250000000"}, {}};
+	static const struct expected late[] = {{"unread_ns", "250000000"},
+					       {"unread_recent_ns", "250000000"},
+					       {"app_unread_longest_ns", "250000000"},
+					       {}};
 	static const struct expected at_once[] = {{"unread_ns", "10000000"}, {"unread_recent_ns", "10000000"}, {}};
 
 	check_exchange(leaves_unread, client, false);
@@ -434,7 +436,7 @@ TEST(clients_wait_while_their_server_sends)
 TEST(clients_of_a_proxy_wait)
 {
 	static const struct expected upstream[] = {{"serves", "false"},  {"unreplied_ns", "4800000000"},
-						   {"app_overdue", "2"}, {"app_overdue_ns", "4900000000"},
+						   {"app_overdue", "2"}, {"app_oldest_ns", "4900000000"},
 						   {"app_asks", "0"},    {}};
 	static const struct expected client[] = {{"serves", "true"},
 						 {"open_wait_ns", "4900000000"},

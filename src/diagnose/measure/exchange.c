@@ -45,13 +45,12 @@ static const struct field exchange_fields[] = {
 	      "not read"),
 	FIELD(E, app_asks_share, RATIO, "that, as a share of the threads of the program", .unit = "%"),
 	FIELD(E, app_unread, COUNT, "connections on which its program has left a request unread for a second"),
-	FIELD(E, app_unread_ns, DURATION,
-	      "longest time in the last three windows for which its program has left a request unread, on any "
-	      "connection"),
+	FIELD(E, app_unread_longest_ns, DURATION,
+	      "longest time in the last three windows for which its program left a request unread"),
 	FIELD(E, app_overdue, COUNT,
 	      "clients of its program with a request outstanding in every sample of this run, for a hundred times the "
 	      "mean exchange before"),
-	FIELD(E, app_overdue_ns, DURATION, "time since the oldest of these requests"),
+	FIELD(E, app_oldest_ns, DURATION, "time since the oldest of these requests"),
 	FIELD(E, peer_is_here, BOOL, "its other end is also on this host"),
 	FIELD(E, fell_silent, BOOL,
 	      "received data in every earlier window without a long pause, and has received none for half a second"),
@@ -775,9 +774,9 @@ static void count_for_apps(const struct exchange *exchanges, size_t count)
 				m->app_asks = all->asks - asks;
 				m->app_asks_share = share_of(m->app_asks, threads_of(app));
 				m->app_unread = all->unread;
-				m->app_unread_ns = all->unread_ns;
+				m->app_unread_longest_ns = all->unread_ns;
 				m->app_overdue = all->overdue;
-				m->app_overdue_ns = all->overdue ? all->overdue_ns : UINT64_MAX;
+				m->app_oldest_ns = all->overdue ? all->overdue_ns : UINT64_MAX;
 			}
 		}
 	}
@@ -860,7 +859,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->unaccepted = x->serves && (*module)->inode == 0;
 		services_measure(&state->services, &x->service, m);
 		measure_late(state, x, *module, m);
-		m->app_unread_ns = m->app_overdue_ns = UINT64_MAX;
+		m->app_unread_longest_ns = m->app_oldest_ns = UINT64_MAX;
 		measure_asked(state, own->cookie, m);
 		(*module)->measures.exchange = m;
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
