@@ -491,6 +491,28 @@ TEST(descriptors_of_the_last_three_windows)
 				       {}});
 }
 
+/* On the run queue for 25 samples, which the kernel counts at the end; then on the CPU. */
+static void queued_app(struct scene *s, unsigned n)
+{
+	busy_app(s, n);
+	s->process.process_state = s->thread.thread_state = 'R';
+	s->thread.syscall = UINT16_MAX;
+	s->thread.wait_ns = n < 25 ? 0 : 25 * 200 * MS;
+	s->thread.run_ns = n < 25 ? 0 : (n - 25) * 200 * MS;
+}
+
+TEST(a_wait_for_a_cpu_counts_in_each_of_its_windows)
+{
+	static const char *const shares[] = {"1", "1", "0.6"};
+
+	for (unsigned windows = 1; windows <= 3; windows++) {
+		_cleanup_measured_ struct graph *graph = measure(queued_app, NULL, windows);
+
+		check_some(&app_measures_type, module_of(graph, "app:4711")->measures.app,
+			   (struct expected[]){{"app_cpu_wait_share", shares[windows - 1]}, {}});
+	}
+}
+
 /* Of five windows, the last three: 30 samples. */
 TEST(sockets_refused_in_the_last_three_windows)
 {

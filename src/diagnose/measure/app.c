@@ -102,6 +102,8 @@ struct thread_track {
 	bool has_base;
 	uint64_t base_run, base_wait, last_run, last_wait, base_slices, last_slices;
 	uint64_t base_ns, last_ns;
+	uint64_t counted_wait; /* what the kernel had counted at the last sample */
+	uint64_t queued_ns;    /* runnable, and has not run since this sample; 0: it has */
 	uint32_t pid;
 };
 
@@ -209,6 +211,19 @@ static void sample_process(struct window *window, struct app_state *state, const
 	app->ready = app->polls = app->uninterruptible = false;
 }
 
+/* The kernel counts a wait for a CPU when it ends: one that goes on is added, so that each window has its part. */
+static uint64_t waited(struct thread_track *track, const struct thread_record *t, uint64_t now_ns)
+{
+	bool stays = t->thread_state == 'R' && track->last_ns && t->run_ns == track->last_run &&
+		     t->wait_ns == track->counted_wait;
+
+	track->queued_ns = !stays ? 0 : track->queued_ns ? track->queued_ns : track->last_ns;
+	track->counted_wait = t->wait_ns;
+	if (t->wait_ns == UINT64_MAX)
+		return UINT64_MAX;
+	return t->wait_ns + (track->queued_ns ? now_ns - track->queued_ns : 0);
+}
+
 static void sample_thread_time(struct window *window, struct app_state *state, const struct thread_record *t,
 			       uint64_t now_ns)
 {
@@ -233,8 +248,8 @@ static void sample_thread_time(struct window *window, struct app_state *state, c
 		track->base_slices = track->last_slices;
 		track->base_ns = track->last_ns;
 	}
+	track->last_wait = waited(track, t, now_ns);
 	track->last_run = t->run_ns;
-	track->last_wait = t->wait_ns;
 	track->last_slices = t->timeslices;
 	track->last_ns = now_ns;
 }
