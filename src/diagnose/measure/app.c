@@ -104,6 +104,7 @@ struct thread_track {
 	uint64_t base_ns, last_ns;
 	uint64_t counted_wait; /* what the kernel had counted at the last sample */
 	uint64_t queued_ns;    /* runnable, and has not run since this sample; 0: it has */
+	bool was_runnable;     /* at the last sample */
 	uint32_t pid;
 };
 
@@ -214,9 +215,11 @@ static void sample_process(struct window *window, struct app_state *state, const
 /* The kernel counts a wait for a CPU when it ends: one that goes on is added, so that each window has its part. */
 static uint64_t waited(struct thread_track *track, const struct thread_record *t, uint64_t now_ns)
 {
-	bool stays = t->thread_state == 'R' && track->last_ns && t->run_ns == track->last_run &&
-		     t->wait_ns == track->counted_wait;
+	bool runnable = t->thread_state == 'R';
+	bool stays =
+		runnable && track->was_runnable && t->run_ns == track->last_run && t->wait_ns == track->counted_wait;
 
+	track->was_runnable = runnable;
 	track->queued_ns = !stays ? 0 : track->queued_ns ? track->queued_ns : track->last_ns;
 	track->counted_wait = t->wait_ns;
 	if (t->wait_ns == UINT64_MAX)
