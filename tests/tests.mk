@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tests, benches and checks. Files are found by wildcard: a new test needs no line here.
 
-# make fuzz HOURS=2 FUZZ=command_line: how long each target runs (default: ten minutes), and which of them.
+# make fuzz HOURS=2 FUZZ=command_line JOBS=8: CPU time of each target (default: ten minutes), which of them, how many at
+# once. What they had since they were built counts: an interrupted run goes on.
 FUZZ_SECONDS ?= $(if $(HOURS),$(shell awk 'BEGIN { print int($(HOURS) * 3600) }'),600)
 FUZZ         ?= *
 
@@ -104,12 +105,13 @@ asan:
 	@$(MAKE_FAST) asan-programs
 	@tests/run -B $(BUILD)/asan unit $(TEST_GOLDEN)
 
-##> fuzz         fuzz targets for HOURS each (default: 10 minutes); FUZZ=NAME: one of them
+##> fuzz         each fuzz target until it had HOURS of CPU (default: 10 minutes), JOBS at once; FUZZ=NAME: one of them
 fuzz:
 	@$(MAKE_FAST) fuzz-build
-	@for target in $(patsubst %.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_$(FUZZ).c)); do \
-		tests/fuzz/run --seconds $(FUZZ_SECONDS) $$target || exit 1; \
-	done
+	@$(MAKE) --no-print-directory -k -O -j$(or $(JOBS),1) \
+		$(patsubst tests/fuzz/fuzz_%.c,fuzz-run-%,$(wildcard tests/fuzz/fuzz_$(FUZZ).c))
+fuzz-run-%:
+	@tests/fuzz/run --cpu $(FUZZ_SECONDS) $(BUILD)/fuzz/tests/fuzz/fuzz_$*
 
 .PHONY: lint-objects
 # All that the compilers have to say, without linking.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""User threads: each connection has its own stack, all in one thread. Kept apart."""
+"""User threads: each connection has its own stack, all in one thread."""
 from flow_clients import Session
 from flow_lab import between, fault, server
 from serve_small import Small
@@ -7,7 +7,7 @@ from serve_small import Small
 SWITCHES = 'fiber_switch fiber_wait'
 
 
-@server('fibers', Small(), apart=True)
+@server('fibers', Small())
 def fibers(place):
     return [f'{place.servers}/small-hooks/fibers', str(place.port), str(place.upstream_port), place.room]
 

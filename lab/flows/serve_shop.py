@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A shop in C++ over cpp-httplib: a pool of threads, templates, exceptions, destructors. Kept apart."""
+"""A shop in C++ over cpp-httplib: a pool of threads, templates, exceptions, destructors."""
 from flow_clients import Http, Session
 from flow_lab import between, fault, server
 
@@ -37,7 +37,7 @@ class Shop(Http):
         return self.ask(f'/page?{query}')
 
 
-@server('shop', Shop(), apart=True)
+@server('shop', Shop())
 def shop(place):
     return [f'{place.servers}/shop-hooks/shop', str(place.port), str(place.upstream_port)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Coroutines on threads that steal work, and shards with a thread each. Kept apart."""
+"""Coroutines on threads that steal work, and shards with a thread each."""
 from flow_clients import Session
 from flow_lab import between, fault, server
 from serve_small import Small
@@ -7,7 +7,7 @@ from serve_small import Small
 SHARDS = 8
 
 
-@server('weave', Small(), apart=True)
+@server('weave', Small())
 def weave(place):
     return [f'{place.servers}/weave-hooks/weave', str(place.port), str(place.upstream_port)]
 

@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* What is being read when the run ends is not worth a longer wait. */
-#define WAIT_MS 500
+#define WAIT_MS      500
+#define WAIT_BUSY_MS 100
 
 union rights {
 	struct cmsghdr head;
@@ -72,7 +72,7 @@ int helper_start(struct helper *helper, const char *name, void (*run)(int fd, vo
 	return why_set(why, -errno, "cannot start a process: %s", strerror(errno));
 }
 
-void helper_stop(struct helper *helper)
+void helper_stop(struct helper *helper, bool busy)
 {
 	_cleanup_close_ int ended = -1;
 	struct pollfd wait;
@@ -82,7 +82,7 @@ void helper_stop(struct helper *helper)
 	(void)close(helper->fd);
 	ended = pidfd_open(helper->pid, 0);
 	wait = (struct pollfd){.fd = ended, .events = POLLIN};
-	while (ended >= 0 && poll(&wait, 1, WAIT_MS) < 0 && errno == EINTR)
+	while (ended >= 0 && poll(&wait, 1, busy ? WAIT_BUSY_MS : WAIT_MS) < 0 && errno == EINTR)
 		;
 	(void)waitpid(helper->pid, NULL, WNOHANG);
 	helper->pid = 0;

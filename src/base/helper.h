@@ -7,7 +7,7 @@
  *	r = helper_start(&helper, "nest-sampler", serve_requests, context, &why);
  *	r = helper_write(helper.fd, &request, sizeof(request));
  *	r = helper_read(helper.fd, &reply, sizeof(reply));
- *	helper_stop(&helper);
+ *	helper_stop(&helper, false);
  */
 #pragma once
 
@@ -28,8 +28,11 @@ struct helper {
  */
 int helper_start(struct helper *helper, const char *name, void (*run)(int fd, void *context), void *context,
 		 struct why *why) _must_check_;
-/* Closes the connection and waits for a moment: one that is busy is killed with this process. */
-void helper_stop(struct helper *helper);
+/*
+ * Closes the connection and waits for its end, at most for a moment: it is killed with this process. One that is busy
+ * with a request gets less time, because nobody will read its reply.
+ */
+void helper_stop(struct helper *helper, bool busy);
 
 /* All of it; -EPIPE: the other end is closed. */
 int helper_read(int fd, void *bytes, size_t size) _must_check_;

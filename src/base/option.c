@@ -243,7 +243,7 @@ static const struct option_spec *find_name(const struct flat *flat, const char *
 	_cleanup_buf_ struct buf hint = BUF_INIT(256), shown = BUF_INIT(256);
 	const struct option_spec *match = NULL;
 	char typed[40] = "";
-	struct near near = {.word = typed};
+	struct near near = {.word = typed, .prefix = "--"};
 	unsigned matches = 0;
 
 	memcpy(typed, name, min_of(n, sizeof(typed) - 1));

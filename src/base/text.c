@@ -443,6 +443,7 @@ void near_add_text(const struct near *near, struct buf *out)
 {
 	for (unsigned i = 0; i < near->count; i++) {
 		buf_add_text(out, i == 0 ? "; did you mean " : i + 1 == near->count ? " or " : ", ");
+		buf_add_text(out, near->prefix ? near->prefix : "");
 		buf_add_text(out, near->names[i]);
 	}
 	if (near->count)

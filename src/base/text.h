@@ -43,6 +43,7 @@ unsigned text_distance(const char *a, const char *b);
 #define NEAR_MAX 3
 struct near {
 	const char *word;
+	const char *prefix; /* what is typed in front of a name, or NULL */
 	unsigned count;
 	const char *names[NEAR_MAX];
 	unsigned scores[NEAR_MAX];

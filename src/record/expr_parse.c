@@ -630,7 +630,8 @@ static int parse_chain(struct parser *p, enum token token, enum expr_op op,
 		struct expr_node node = {.op = op, .left_node = operand_node};
 		uint32_t at;
 
-		if (p->expr->nodes.count > EXPR_NODES_MAX)
+		/* One for the next condition, one that joins it. */
+		if (p->expr->nodes.count + 2 > EXPR_NODES_MAX)
 			return fail_at(p, p->at, p->end, "more than %d conditions", EXPR_NODES_MAX / 2);
 		r = next(p);
 		if (r == 0)

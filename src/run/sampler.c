@@ -209,7 +209,7 @@ void sampler_stop(struct sampler *sampler)
 {
 	if (!sampler)
 		return;
-	helper_stop(&sampler->helper);
+	helper_stop(&sampler->helper, sampler->asked);
 	snapshot_free(sampler->tables);
 	free(sampler);
 }

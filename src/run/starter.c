@@ -191,7 +191,7 @@ int starter_begin(bool privileged, const char *directory, struct why *why)
 
 void starter_end(void)
 {
-	helper_stop(&starter);
+	helper_stop(&starter, false);
 }
 
 static int send_order(const struct starter_order *order, int control_fd)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 300
+# runs beside others
 # The whole way, with real faults: run, record, score, report; a program that knows the answer scores, others do not.
 import concurrent.futures
 import json

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 400
+# runs beside others
 # The commands that a verdict prints run as printed while the fault is on, and show the culprit.
 import os
 import subprocess

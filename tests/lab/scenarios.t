@@ -133,7 +133,8 @@ def main():
              ("healthy", "training-2026-11-2"): 6, ("fault", "unseen-2026-11-4"): 26,
              ("healthy", "unseen-2026-11-4"): 14, ("fault", "unseen-2026-11-7"): 33,
              ("healthy", "unseen-2026-11-7"): 14, ("fault", "unseen-2026-11-8"): 35,
-             ("healthy", "unseen-2026-11-8"): 15}
+             ("healthy", "unseen-2026-11-8"): 15, ("fault", "unseen-2026-11-10"): 30,
+             ("healthy", "unseen-2026-11-10"): 14}
     tap.equal([key for key, count in least.items() if sets[key] < count], [], f"the sets are whole: {dict(sets)}")
     tap.equal([one.id for one in everything if not one.exclusive and any(
         step["do"] == "global-sysctl" for step in one.fault + one.setup)], [],

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 180
+# runs beside others
 # nest agent as a service: messages to the service manager, kill -9 and restart, what it learned across both, and what
 # it sheds above --max-cpu.
 . "$(dirname "$0")/lib.sh"

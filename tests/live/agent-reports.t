@@ -47,10 +47,13 @@ openssl req -x509 -newkey rsa:2048 -nodes -keyout "$room/key.pem" -out "$room/ce
 (umask 077 && echo 0123456789abcdef0123 >"$room/token")
 { cat /etc/group; echo nest:x:54321:; } >"$room/group"
 
-# A host with a journal and the group nest, whatever this one has.
+# A host with a journal and the group nest, whatever this one has: a /run of its own, with the namespaces.
+mkdir "$room/netns"
 # shellcheck disable=SC2016 # for the inner shell
-unshare -m sh -c 'mount -t tmpfs tmpfs /run/systemd && mkdir /run/systemd/journal && : >/run/systemd/journal/socket &&
-	mount --bind "$1/journal.sock" /run/systemd/journal/socket && mount --bind "$1/group" /etc/group || exit 1
+unshare -m sh -c 'mount --rbind /run/netns "$1/netns" && mount -t tmpfs tmpfs /run &&
+	mkdir -p /run/netns /run/systemd/journal && : >/run/systemd/journal/socket &&
+	mount --rbind "$1/netns" /run/netns && mount --bind "$1/journal.sock" /run/systemd/journal/socket &&
+	mount --bind "$1/group" /etc/group || exit 1
 	shift; exec "$@"' sh "$room" nsenter --net="/run/netns/$host" -- "$nest" agent --store "$room/agent.nest" \
 	-N "$host" --socket "$room/find.sock" \
 	--listen 127.0.0.1:9475 --tls-cert "$room/cert.pem" --tls-key "$room/key.pem" \
@@ -64,9 +67,6 @@ metrics() {
 }
 stops() {
 	rm "$room/reads"
-}
-entries() {
-	wc -l <"$room/entries"
 }
 is_active() {
 	metrics -H 'Authorization: Bearer 0123456789abcdef0123' |
@@ -87,9 +87,15 @@ like "$(figures "$room/entries" 'r[0]["NEST_MODULE"]')" '^app:[0-9]+$' 'and the 
 ok 'the finding ends' wait_for 20 is_active 0
 stops
 ok 'and comes again' wait_for 60 is_active '[1-9]'
-wait_for 60 eval '[ "$(entries)" -ge 2 ]'
-compare "$(figures "$room/entries" 'int(r[1]["at"] - r[0]["at"] + 0.5)')" -ge 12 \
-	'the same finding is not reported again within --debounce'
+# Of the same cause and module: a busy machine has findings of its own.
+again() {
+	figures "$room/entries" '[int(e["at"] - r[0]["at"] + 0.5) for e in r[1:]
+		if (e["NEST_CAUSE"], e["NEST_MODULE"]) == (r[0]["NEST_CAUSE"], r[0]["NEST_MODULE"])]'
+}
+wait_for 60 eval '[ "$(again)" != "[]" ]'
+compare "$(again | tr -dc '0-9 ' | cut -d ' ' -f 1)" -ge 12 \
+	'the same finding is not reported again within --debounce' ||
+	diag "$(cat "$room/entries")"
 
 # Metrics over TLS, with a token
 is "$(metrics -o /dev/null -w '%{http_code}')" 401 'metrics without the token: 401'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 300
+# runs beside others
 # What is left of the privilege of every command when it shows its first result: a library that is loaded into it tries
 # from inside (confine-inside.c), and /proc/PID/status is read from outside.
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 300
+# runs beside others
 # How runs end: by the clock, with gaps counted as loss; a recording that vanishes; a recorder that comes back; one exit
 # code for one reason.
 . "$(dirname "$0")/lib.sh"

@@ -5,7 +5,7 @@
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 require_root
-require_cmd gcc clang++ python3 unshare
+require_cmd gcc g++ python3 unshare
 
 target=$room/target
 trace=$room/x.trace
@@ -235,12 +235,13 @@ int main(int argc, char **argv)
 	return map.size() != 1;
 }
 EOF
-ok 'a C++ program is built' clang++ -O2 -finstrument-functions -o "$room/strings" "$room/strings.cc"
+# Not clang: with these hooks the one of Debian 13 does not link what uses strings.
+ok 'a C++ program is built' g++ -O2 -finstrument-functions -o "$room/strings" "$room/strings.cc"
 rm -f "$trace"
 ok 'a C++ program ends as without us' "$nest" flow record -o "$trace" -- "$room/strings"
 look
 # One copy of a function from a header serves all: here the one of the library of C++, which has no hooks.
-ok 'C++: functions of the library are called' grep -q 'basic_string' "$room/functions.csv"
+ok 'C++: functions of the library are called' grep -q 'basic_string.*,libstdc++' "$room/functions.csv"
 is "$(grep -c '+0x' "$room/functions.csv")" 0 'C++: every function has its name'
 sound 'C++'
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 200
+# runs beside others
 # Hostile strings (quotes, escape sequences, C1 controls, direction marks, invalid UTF-8, formulas, markup) in a
 # recording, in the names of its columns, of functions and of files, through the commands that show them, in every
 # format; judged by parsers of Python.

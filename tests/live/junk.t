@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 600
+# runs beside others
 # Junk on the command line of every command and tool: an unexpected argument, an unknown option, and a value that fits
 # no option. Nothing crashes, nothing hangs, nothing runs as if it had been asked for.
 . "$(dirname "$0")/lib.sh"

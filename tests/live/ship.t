@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# runs beside others
 # Rows to a ClickHouse that misbehaves: every row arrives once, or is counted. The server is a stand-in in Python; the
 # real one is in tests/fleet.
 . "$(dirname "$0")/lib.sh"

@@ -8,8 +8,13 @@ tree=$room/tree
 nest=$tree/build/nest
 parts=$root/tests/self/extend
 
+# A tarball of make dist has no repository.
+names() {
+	git ls-files -z 2>/dev/null ||
+		find . \( -path ./build -o -name __pycache__ \) -prune -o \( -type f -o -type l \) -print0
+}
 copy() {
-	mkdir "$tree" && cd "$root" && git ls-files -z >"$room/files" &&
+	mkdir "$tree" && cd "$root" && names >"$room/files" &&
 		xargs -0 cp -p --parents -t "$tree" <"$room/files" &&
 		xargs -0 sha256sum <"$room/files" >"$room/sums"
 }

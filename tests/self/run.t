@@ -85,4 +85,17 @@ is($last, '0 passed, 2 failed, 0 skipped', 'more failures than allowed are none 
 ($output, $status, $last) = runs('-r', 2, "$room/bad.t");
 is($last, '1 passed, 1 failed, 0 skipped', 'other tests run once');
 
+# Live tests run alone, those that mostly wait beside each other: each of these passes when it has met as many.
+sub meets {
+	my ($name, $head, $others) = @_;
+	return script("tests/live/$name", "$head\nmkdir '$room/here-$name'; for i in {1..40}; do " .
+		"n=\$(ls -d '$room'/here-* | wc -l); [ \$n -gt $others ] && break; sleep 0.05; done; echo 1..1; " .
+		"[ \$n -eq $others ] || echo -n 'not '; echo ok 1 - \$n; sleep 0.2; rmdir '$room/here-$name'");
+}
+mkdir("$room/$_") or die "$_: $!\n" for qw(tests tests/live);
+($output, $status, $last) = runs(map { meets("alone-$_", '', 1) } 1 .. 3);
+is($last, '3 passed, 0 failed, 0 skipped', 'live tests run alone');
+($output, $status, $last) = runs(map { meets("beside-$_", '# runs beside others', 3) } 1 .. 3);
+is($last, '3 passed, 0 failed, 0 skipped', 'those that say so run beside others');
+
 done_testing();

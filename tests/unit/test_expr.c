@@ -438,6 +438,52 @@ TEST(the_deepest_expression)
 	}
 }
 
+/* A backslash before the quote is none of the text; any other is, and makes a wildcard plain in a pattern. */
+TEST(backslashes_between_quotes)
+{
+	static const struct {
+		const char *comm, *text;
+		enum truth truth;
+	} cases[] = {
+		{"it's", "comm == 'it\\'s'", TRUTH_YES},
+		{"it's", "comm == \"it's\"", TRUTH_YES},
+		{"a\"b", "comm == \"a\\\"b\"", TRUTH_YES},
+		{"a\\b", "comm == 'a\\b'", TRUTH_YES},
+		{"ab", "comm == 'a\\b'", TRUTH_NO},
+		{"a*b", "comm ~ 'a\\*b'", TRUTH_YES},
+		{"axb", "comm ~ 'a\\*b'", TRUTH_NO},
+		{"axb", "comm ~ 'a*b'", TRUTH_YES},
+		{"it's", "comm == 'it\\'s' and pid == 1", TRUTH_NO},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct sample s = sample_make();
+
+		memset(s.comm, 0, sizeof(s.comm));
+		memcpy(s.comm, cases[i].comm, strlen(cases[i].comm));
+		unit_note("%s", cases[i].text);
+		CHECK_EQ_INT(eval(cases[i].text, &s), cases[i].truth);
+	}
+}
+
+TEST(the_longest_expression)
+{
+	struct sample s = sample_make();
+	char text[2050 * 8];
+
+	for (unsigned i = 0; i < 2050; i++)
+		memcpy(text + i * 8, "pid and ", 8);
+	text[2049 * 8 - 5] = '\0';
+	CHECK_HAS_TEXT(refuse(text), "more than 2048 conditions");
+	text[2048 * 8 - 5] = '\0';
+	CHECK_EQ_INT(eval(text, &s), TRUTH_YES);
+	/* The last place is for a negation. */
+	memcpy(text, "!pid && ", 8);
+	CHECK_EQ_INT(eval(text, &s), TRUTH_NO);
+	memcpy(text + 8, "!pid && ", 8);
+	CHECK_HAS_TEXT(refuse(text), "more than 2048 conditions");
+}
+
 TEST(fields_that_an_expression_uses)
 {
 	struct shape shape = SHAPE_OF(&sample_type);

@@ -4,6 +4,12 @@
 #include "flow/draw/proxy_diagram.h"
 #include "flow_sample.h"
 
+/* A call or a return, after so much of the server's time. */
+struct step {
+	unsigned percent;
+	const char *what;
+};
+
 struct plan {
 	uint64_t proxy_ns, network_ns, server_ns; /* each way, if there are two */
 	int64_t offset_ns;                        /* of the server's clock */
@@ -12,7 +18,8 @@ struct plan {
 	bool pieces; /* the request is sent in two writes and read in three */
 	/* Every second request: how much later than it arrives the server begins to read it. */
 	uint64_t late_ns;
-	bool calls; /* the server works in functions: accounts for a tenth of its time, queries for the rest */
+	const struct step *calls; /* of the server, up to one without a name */
+	bool no_main;             /* in the server's trace */
 };
 
 static uint64_t server_time(const struct plan *p, uint64_t ns)
@@ -28,21 +35,13 @@ static void line(struct buf *out, uint64_t ns, const char *what, unsigned socket
 
 static void write_calls(const struct plan *p, struct buf *server, uint64_t from, uint64_t to)
 {
-	uint64_t part = (to - from) / 10;
-	const struct {
-		uint64_t ns;
-		const char *what;
-	} steps[] = {{from + 10, "call s!serve"},
-		     {from + 20, "call s!account"},
-		     {from + part, "return"},
-		     {from + part + 10, "call s!query"},
-		     {from + part + 20, "call s!index"},
-		     {from + 2 * part, "return"},
-		     {to - 20, "return"},
-		     {to - 10, "return"}};
+	uint64_t span = to - from - 300;
 
-	for (unsigned i = 0; p->calls && i < ARRAY_SIZE(steps); i++)
-		buf_add_format(server, "1 %llu %s\n", (unsigned long long)server_time(p, steps[i].ns), steps[i].what);
+	for (unsigned i = 0; p->calls && p->calls[i].what; i++)
+		buf_add_format(
+			server, "1 %llu %s\n",
+			(unsigned long long)server_time(p, from + 10 * (i + 1) + span * p->calls[i].percent / 100),
+			p->calls[i].what);
 }
 
 static void write_request(const struct plan *p, struct buf *proxy, struct buf *server, unsigned number, uint64_t now)
@@ -88,6 +87,13 @@ static void check_picture(const struct align *align, struct flow_sessions *proxy
 	}
 	CHECK(calls > 0 && calls == returns);
 	CHECK_EQ_UINT(messages, 2 * align->exchanges);
+	for (enum sequence_format format = SEQUENCE_AS_TEXT; format <= SEQUENCE_AS_JSON; format++) {
+		struct out out = {.fd = -1, .kept = true, .width = 100, .pending = BUF_INIT(BUF_CAP_DEFAULT)};
+
+		sequence_write(&sequence, format, &out);
+		CHECK(out.pending.len > 0);
+		buf_done(&out.pending);
+	}
 	sequence_done(&sequence);
 	diagram.session = 1000000;
 	CHECK_ERR(proxy_diagram_draw(&diagram, &(struct session_diagram_options){}, &sequence, &why), -ENODATA);
@@ -110,11 +116,11 @@ static struct align *run(const struct plan *p)
 			     "1 2002 socket socket=2 fd=7 local=10.0.0.1:5555 remote=10.0.0.2:80\n"
 			     "1 2003 op-connect socket=2 fd=7\n");
 	buf_add_format(&server,
-		       "thread 1 pid=2 tid=2 name=s\n1 %llu call s!main\n"
+		       "thread 1 pid=2 tid=2 name=s\n1 %llu %s\n"
 		       "1 %llu socket socket=1 fd=6 local=10.0.0.2:80 remote=10.0.0.1:5555\n"
 		       "1 %llu op-accept socket=1 fd=6 result=6\n",
-		       (unsigned long long)server_time(p, 3000), (unsigned long long)server_time(p, 3000),
-		       (unsigned long long)server_time(p, 3001));
+		       (unsigned long long)server_time(p, 3000), p->no_main ? "push 1" : "call s!main",
+		       (unsigned long long)server_time(p, 3000), (unsigned long long)server_time(p, 3001));
 	for (unsigned i = 0; i < p->requests; i++, now += 50000000)
 		write_request(p, &proxy, &server, i, now);
 	traces[0] = sample_of_text(buf_text(&proxy));
@@ -193,12 +199,89 @@ TEST(a_late_reader_is_not_the_network)
 
 TEST(the_function_that_takes_the_time)
 {
-	struct plan p = {.proxy_ns = 10000, .network_ns = 20000, .server_ns = 45000000, .requests = 10, .calls = true};
-	_cleanup_(align_freep) struct align *align = run(&p);
+	/* Most of the time of its own; without such a one, all that it calls counts. */
+	static const struct {
+		struct step calls[32];
+		const char *answer;
+		bool no_main;
+	} cases[] = {
+		{{{0, "call s!serve"},
+		  {0, "call s!account"},
+		  {10, "return"},
+		  {10, "call s!query"},
+		  {10, "call s!index"},
+		  {20, "return"},
+		  {100, "return"},
+		  {100, "return"},
+		  {}},
+		 "45.0 ms of 45.1 ms per request, over 10 requests; mostly in query"},
+		{{{0, "call s!serve"},
+		  {0, "call s!account"},
+		  {40, "return"},
+		  {40, "call s!query"},
+		  {40, "call s!index"},
+		  {65, "return"},
+		  {100, "return"},
+		  {100, "return"},
+		  {}},
+		 "; mostly in account"},
+		{{{0, "call s!serve"},
+		  {0, "call s!a"},
+		  {15, "return"},
+		  {15, "call s!b"},
+		  {30, "return"},
+		  {30, "call s!c"},
+		  {45, "return"},
+		  {45, "call s!d"},
+		  {60, "return"},
+		  {60, "call s!e"},
+		  {75, "return"},
+		  {75, "call s!f"},
+		  {90, "return"},
+		  {100, "return"},
+		  {}},
+		 "; mostly in "},
+		{{{0, "call s!large"},
+		  {0, "call s!large0"},
+		  {12, "return"},
+		  {12, "call s!large1"},
+		  {24, "return"},
+		  {24, "call s!large2"},
+		  {36, "return"},
+		  {36, "call s!large3"},
+		  {48, "return"},
+		  {48, "call s!large4"},
+		  {60, "return"},
+		  {60, "return"},
+		  {60, "call s!small"},
+		  {60, "call s!small0"},
+		  {70, "return"},
+		  {70, "call s!small1"},
+		  {80, "return"},
+		  {80, "call s!small2"},
+		  {90, "return"},
+		  {90, "call s!small3"},
+		  {100, "return"},
+		  {100, "return"},
+		  {}},
+		 "; mostly in large",
+		 true},
+	};
 
-	REQUIRE(align);
-	CHECK_EQ_UINT(align->slowest, ALIGN_SERVER);
-	CHECK_HAS_TEXT(align->answer, "45.0 ms of 45.1 ms per request, over 10 requests; mostly in query");
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct plan p = {.proxy_ns = 10000,
+				 .network_ns = 20000,
+				 .server_ns = 45000000,
+				 .requests = 10,
+				 .calls = cases[i].calls,
+				 .no_main = cases[i].no_main};
+		_cleanup_(align_freep) struct align *align = run(&p);
+
+		unit_note("case %u", i);
+		REQUIRE(align);
+		CHECK_EQ_UINT(align->slowest, ALIGN_SERVER);
+		CHECK_HAS_TEXT(align->answer, cases[i].answer);
+	}
 }
 
 TEST(clocks_that_differ_are_set_by_the_exchange)

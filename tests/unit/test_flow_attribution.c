@@ -381,3 +381,95 @@ TEST(requests_do_not_explain_the_time_of_another_function)
 		CHECK_EQ_UINT(c->group[1].sessions, 2);
 	}
 }
+
+/* What the thread does while a session waits for its value. */
+enum meanwhile { RESTS, JOB_OF_NOBODY, OTHER_CLIENTS, MEANWHILES };
+
+static void serve_one(struct text *t, unsigned number)
+{
+	accept_client(t, number);
+	event(t, "call serve");
+	event(t, "op-read fd=5 result=9 took=5 socket=%u", number);
+	t->now += 1000000;
+	event(t, "op-write fd=5 result=9 took=5 socket=%u aux=9", number);
+	event(t, "return");
+}
+
+static void pass_time(struct text *t, enum meanwhile meanwhile, unsigned number)
+{
+	if (meanwhile == OTHER_CLIENTS) {
+		for (unsigned i = 0; i < 60; i++)
+			serve_one(t, number * 100 + i);
+	} else if (meanwhile == JOB_OF_NOBODY) {
+		event(t, "call compact");
+		t->now += 60000000;
+		event(t, "return");
+	} else {
+		t->now += 60000000;
+	}
+}
+
+/*
+ * A session that goes on when a thread takes its value waits for whatever brings that about, unless the thread serves
+ * other sessions meanwhile: then it waits for its turn.
+ */
+TEST(a_passed_value_that_comes_late_is_told_from_one_that_waits_for_its_turn)
+{
+	for (enum meanwhile meanwhile = 0; meanwhile < MEANWHILES; meanwhile++) {
+		struct text t = begin();
+
+		for (unsigned i = 1; i <= CLIENTS; i++) {
+			accept_client(&t, i);
+			event(&t, "call serve");
+			event(&t, "op-read fd=5 result=9 took=5 socket=%u", i);
+			t.now += 1000000;
+			event(&t, "call take_credit");
+			event(&t, "call suspend");
+			event(&t, "push %u", i);
+			event(&t, "return");
+			event(&t, "return");
+			event(&t, "return");
+			if (is_odd(i))
+				pass_time(&t, meanwhile, i);
+			event(&t, "pop %u", i);
+			call(&t, "answer", "op-write fd=5 result=9 aux=9", i);
+		}
+		COMPARED(&t, false);
+
+		unit_note("%s", c->answer);
+		CHECK_EQ_UINT(c->divergence.count, meanwhile != OTHER_CLIENTS);
+		if (!c->divergence.count)
+			continue;
+		CHECK_EQ_TEXT(c->all.items[0].function, "take_credit");
+		CHECK_EQ_UINT(c->group[1].sessions, 2);
+	}
+}
+
+/* A coroutine is called by whoever ran before, and resumed by the loop: it is named, not one of its callers. */
+TEST(what_is_resumed_is_named_for_its_wait)
+{
+	static const char *const callers[] = {"read_request", "count_rows", "write_shard"};
+	struct text t = begin();
+
+	for (unsigned i = 1; i <= CLIENTS; i++) {
+		accept_client(&t, i);
+		event(&t, "call serve");
+		event(&t, "op-read fd=5 result=9 took=5 socket=%u", i);
+		event(&t, "call %s", callers[i % 3]);
+		event(&t, "call take_credit");
+		event(&t, "call suspend");
+		event(&t, "push %u", i);
+		for (unsigned k = 0; k < 4; k++)
+			event(&t, "return");
+		t.now += is_odd(i) ? 60000000 : 1000;
+		event(&t, "pop %u", i);
+		event(&t, "call take_credit");
+		call(&t, "answer", "op-write fd=5 result=9 aux=9", i);
+		event(&t, "return");
+	}
+	COMPARED(&t, false);
+
+	unit_note("%s", c->answer);
+	REQUIRE(c->divergence.count == 1);
+	CHECK_EQ_TEXT(c->all.items[0].function, "take_credit");
+}

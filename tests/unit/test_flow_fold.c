@@ -276,3 +276,84 @@ TEST(patterns_that_leave_nothing)
 	CHECK_EQ_UINT(c.hidden_count, 1);
 	coarsen_done(&c);
 }
+
+static uint32_t function_named(const struct flow_trace *trace, const char *name)
+{
+	for (uint32_t fn = 1; fn < trace->function_count; fn++)
+		if (strcmp(trace->functions[fn].name, name) == 0)
+			return fn;
+	return 0;
+}
+
+TEST(calls_within_a_module_are_left_out)
+{
+	static const struct {
+		const char *name;
+		bool stays;
+	} cases[] = {{"one", true}, {"two", false}, {"three", true}, {"four", false}, {"five", true}};
+	_cleanup_flow_trace_ struct flow_trace *trace =
+		sample_of_text("thread 1 pid=1 tid=1 name=t\n1 10 call a!one\n1 20 call a!two\n1 30 call b!three\n"
+			       "1 40 call b!four\n1 50 call a!five\n1 60 return\n1 70 return\n1 80 return\n"
+			       "1 90 return\n1 100 return\n");
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace);
+	struct coarsen_options options = {.modules = true};
+	struct coarsen c;
+	struct forest into;
+	unsigned deepest = 0;
+	uint32_t tree;
+
+	forest_init(&into, trace->function_count);
+	coarsen_init(&c, &options, s);
+	tree = coarsen_tree(&c, &s->forest, s->list.items[0].tree, &into);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint32_t fn = function_named(trace, cases[i].name);
+
+		unit_note("%s", cases[i].name);
+		CHECK_EQ_UINT(count_calls(&s->forest, s->list.items[0].tree, fn, 0, &deepest), 1);
+		CHECK_EQ_UINT(count_calls(&into, tree, fn, 0, &deepest), cases[i].stays);
+	}
+	coarsen_done(&c);
+	forest_done(&into);
+}
+
+/* Three functions, one with most of the time, one that every second session calls, one with a twentieth of the time. */
+TEST(functions_with_time_and_variation_stay)
+{
+	static const char *const order[] = {"work", "rare", "often"};
+	_cleanup_buf_ struct buf text = BUF_INIT(65536);
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+	struct why why = {};
+	unsigned now = 1000;
+
+	buf_add_text(&text, "thread 1 pid=1 tid=1 name=t\n1 10 call s!main\n");
+	for (unsigned i = 1; i <= 20; i++, now += 20000) {
+		buf_add_format(&text,
+			       "1 %u socket socket=%u fd=5 family=2 type=1 local=10.0.0.1:80 remote=10.0.0.2:%u\n"
+			       "1 %u op-accept fd=3 result=5 took=1 socket=%u\n1 %u call s!serve\n"
+			       "1 %u op-read fd=5 result=10 took=1 socket=%u\n1 %u call s!work\n1 %u return\n"
+			       "1 %u call s!often\n1 %u return\n",
+			       now, i, 1000 + i, now + 1, i, now + 10, now + 11, i, now + 20, now + 9520, now + 9521,
+			       now + 10021);
+		if (i % 2)
+			buf_add_format(&text, "1 %u call s!rare\n1 %u return\n", now + 10022, now + 10023);
+		buf_add_format(&text,
+			       "1 %u op-write fd=5 result=10 took=1 socket=%u\n1 %u return\n"
+			       "1 %u op-close fd=5 result=0 took=1 socket=%u\n",
+			       now + 10030, i, now + 10040, now + 10050, i);
+	}
+	trace = sample_of_text(buf_text(&text));
+	REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, &s, &why) == 0);
+	CHECK_EQ_UINT(s->list.count, 20);
+	for (unsigned kept = 1; kept <= ARRAY_SIZE(order); kept++) {
+		struct coarsen_options options = {.max_functions = kept};
+		struct coarsen c;
+
+		coarsen_init(&c, &options, s);
+		for (unsigned i = 0; i < ARRAY_SIZE(order); i++) {
+			unit_note("%s of the first %u", order[i], kept);
+			CHECK_EQ_INT(c.is_hidden[function_named(trace, order[i])], i >= kept);
+		}
+		coarsen_done(&c);
+	}
+}

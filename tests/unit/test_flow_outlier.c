@@ -11,7 +11,7 @@ enum mix { LOGNORMAL, PARETO, KINDS, WARM_UP, DRIFT, BURSTS, MIXES };
 
 struct made {
 	struct trace_writer *writer;
-	uint32_t thread, serve, step[STEPS], recv;
+	uint32_t thread, serve, step[STEPS], recv, extra[4];
 	uint64_t now, random;
 };
 
@@ -61,7 +61,18 @@ static double step_ns(struct made *m, enum mix mix, unsigned session, bool is_ki
 /* How a client behaves; nanoseconds. */
 struct client {
 	uint64_t before, rest, drip, stall, own;
+	bool extra, missing; /* calls */
+	bool shared;         /* the extra one by two functions */
+	unsigned deep;       /* functions below it */
 };
+
+static void call_extra(struct made *m, const struct client *c)
+{
+	for (unsigned i = 0; i <= c->deep; i++)
+		trace_writer_call(m->writer, m->thread, m->now += 10, m->extra[i]);
+	for (unsigned i = 0; i <= c->deep; i++)
+		trace_writer_return(m->writer, m->thread, m->now += 10);
+}
 
 static void serve(struct made *m, uint32_t number, enum mix mix, const struct client *c)
 {
@@ -76,9 +87,15 @@ static void serve(struct made *m, uint32_t number, enum mix mix, const struct cl
 	trace_writer_call(m->writer, m->thread, m->now += 10, m->serve);
 	operation(m, FLOW_OP_READ, number + 1, c->before, 50, 0);
 	trace_writer_call(m->writer, m->thread, m->now += 10, m->recv);
+	if (c->shared)
+		call_extra(m, c);
 	operation(m, FLOW_OP_READ, number + 1, c->drip + 10, 50, 0);
 	trace_writer_return(m->writer, m->thread, m->now += 10);
+	if (c->extra)
+		call_extra(m, c);
 	for (unsigned i = 0; i < STEPS; i++) {
+		if (i == 5 && c->missing)
+			continue;
 		trace_writer_call(m->writer, m->thread, m->now += 10, m->step[i]);
 		m->now += (uint64_t)step_ns(m, mix, number, is_kind) + (i == 3 ? c->own : 0);
 		trace_writer_return(m->writer, m->thread, m->now += 10);
@@ -100,6 +117,9 @@ static struct flow_trace *make(uint64_t seed, enum mix mix, const struct client 
 
 	m.serve = trace_writer_function(m.writer, module, 32, "serve");
 	m.recv = trace_writer_function(m.writer, module, 48, "receive");
+	for (unsigned i = 0; i < ARRAY_SIZE(m.extra); i++)
+		m.extra[i] = trace_writer_function(m.writer, module, 4 + i,
+						   i ? (char[]){'b', (char)('a' + i), '\0'} : "extra");
 	for (unsigned i = 0; i < STEPS; i++)
 		m.step[i] = trace_writer_function(m.writer, module, 64 + i * 16, (char[]){'s', (char)('a' + i), '\0'});
 	m.thread = trace_writer_thread(m.writer, 1, 1, "srv");
@@ -148,14 +168,26 @@ TEST(time_is_found_and_told_apart_and_an_idle_client_is_no_difference)
 {
 	static const struct {
 		struct client client;
-		const char *function, *answer;
+		const char *function, *answer, *how;
 		enum profile_time time;
 	} cases[] = {
-		{{.own = 60000000}, "sd", "bad sessions spend", PROFILE_OWN},
-		{{.drip = 3000000000}, "receive", "wait for the client to send", PROFILE_DRIP},
-		{{.stall = 3000000000}, "serve", "wait for the client to read", PROFILE_STALL},
-		{{.rest = 30000000000}, NULL, "no session stands out: 100 sessions", PROFILE_TIMES},
-		{{.before = 30000000000}, NULL, "no session stands out: 100 sessions", PROFILE_TIMES},
+		{{.own = 60000000},
+		 "sd",
+		 "bad sessions spend",
+		 "sessions in which sd takes longer than in the others",
+		 PROFILE_OWN},
+		{{.drip = 3000000000},
+		 "receive",
+		 "wait for the client to send",
+		 "sessions that wait for the client to send longer than the others",
+		 PROFILE_DRIP},
+		{{.stall = 3000000000},
+		 "serve",
+		 "wait for the client to read",
+		 "sessions that wait for the client to read longer than the others",
+		 PROFILE_STALL},
+		{{.rest = 30000000000}, NULL, "no session stands out: 100 sessions", "", PROFILE_TIMES},
+		{{.before = 30000000000}, NULL, "no session stands out: 100 sessions", "", PROFILE_TIMES},
 	};
 
 	for (unsigned seed = 1; seed <= 5; seed++)
@@ -172,7 +204,38 @@ TEST(time_is_found_and_told_apart_and_an_idle_client_is_no_difference)
 			CHECK_EQ_TEXT(c->all.items[0].function, cases[i].function);
 			CHECK_EQ_UINT(c->all.items[0].time, cases[i].time);
 			CHECK_EQ_UINT(c->group[1].sessions, 5);
+			CHECK_HAS_TEXT(c->how, cases[i].how);
+			CHECK(c->all.items[0].confidence > 0.99 && c->all.items[0].confidence <= 1);
 		}
+}
+
+/* Calls alone are named, and accuse nobody. */
+TEST(calls_that_differ_without_time)
+{
+	static const struct {
+		struct client client;
+		const char *how;
+	} cases[] = {
+		{{.before = 1000, .extra = true},
+		 ". Not reported: 5 sessions that call extra, unlike the others (calls"},
+		{{.before = 1000, .missing = true},
+		 ". Not reported: 5 sessions that do not call sf, unlike the others (c"},
+		/* What several functions call is a tool, unless much is below it. */
+		{{.before = 1000, .extra = true, .shared = true}, "of waiting for the client would"},
+		{{.before = 1000, .extra = true, .shared = true, .deep = 3}, ". Not reported: 5 sessions that call "},
+		{{.before = 1000}, "of waiting for the client would"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = make(3, LOGNORMAL, &cases[i].client);
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = compare(trace, &s);
+
+		unit_note("case %zu", i);
+		CHECK_EQ_UINT(c->divergence.count, 0);
+		CHECK_HAS_TEXT(c->how, cases[i].how);
+		CHECK_EQ_INT(strstr(c->how, "Not reported") != NULL, cases[i].how[0] == '.');
+	}
 }
 
 TEST(time_without_a_cpu_is_not_the_programs)

@@ -395,6 +395,98 @@ TEST(ticks_become_time)
 	CHECK_NEAR((double)flow_span_ns(trace, UINT64_C(2800000000) * 86400), 86400e9, 1000.0);
 }
 
+static void add_chunk(struct buf *data, struct flow_chunk header, const char *payload)
+{
+	char words[256] = "";
+	size_t bytes = (strlen(payload) + 3) / 4 * 4;
+
+	REQUIRE(bytes <= sizeof(words));
+	memcpy(words, payload, strlen(payload));
+	header.magic = FLOW_MAGIC;
+	header.bytes = (uint32_t)bytes;
+	header.checksum = flow_chunk_checksum(&header, words);
+	buf_add(data, &header, sizeof(header));
+	buf_add(data, words, bytes);
+}
+
+/* The rate that the recorder knew counts, else that of two readings of both clocks, else about what it thought. */
+TEST(the_rate_of_the_clock)
+{
+	static const struct {
+		const char *properties;
+		uint64_t ticks, ns; /* from the first reading to the last */
+		uint64_t rate;
+	} cases[] = {
+		{"", UINT64_C(6000000000), 2000000000, UINT64_C(3000000000)},
+		{"ticks_per_second 2000000000\n", UINT64_C(6000000000), 2000000000, 2000000000},
+		{"ticks_per_second 2000000000\nticks_per_second_about 1500000000\n", 0, 0, 2000000000},
+		{"ticks_per_second_about 1500000000\n", UINT64_C(6000000000), 2000000000, UINT64_C(3000000000)},
+		{"ticks_per_second_about 1500000000\n", 3000000, 1000000, 1500000000},
+		{"ticks_per_second_about 1500000000\n", 1000, 2000000, 1500000000},
+		{"", 3000003, 1000001, UINT64_C(3000000000)},
+		{"", 3000000, 1000000, NSEC_PER_SEC},
+		{"", 1000, 1000001, NSEC_PER_SEC},
+		{"", 1001, 1001000, 1000000},
+		/* The clock was set back. */
+		{"", UINT64_C(100000000000000), (uint64_t)-1000000000, NSEC_PER_SEC},
+		/* No clock is as slow, or as fast. */
+		{"", 1999, 2000000000, NSEC_PER_SEC},
+		{"", 2000, 2000000000, 1000},
+		{"", UINT64_C(10000000000000), 2000000, NSEC_PER_SEC},
+		{"ticks_per_second 12x\n", UINT64_C(6000000000), 2000000000, UINT64_C(3000000000)},
+		{"ticks_per_second 999\nticks_per_second_about 7\n", 0, 0, NSEC_PER_SEC},
+	};
+	static const uint64_t first_ns = UINT64_C(1700000000) * NSEC_PER_SEC;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_buf_ struct buf data = BUF_INIT(65536);
+		struct why why = {};
+
+		unit_note("case %u", i);
+		add_chunk(&data,
+			  (struct flow_chunk){.kind = FLOW_CHUNK_FILE, .clock_ticks = 5000, .clock_ns = first_ns},
+			  cases[i].properties);
+		/* One without a reading changes nothing. */
+		add_chunk(&data, (struct flow_chunk){.kind = FLOW_CHUNK_META, .clock_ticks = UINT64_MAX}, "");
+		add_chunk(&data,
+			  (struct flow_chunk){.kind = FLOW_CHUNK_END,
+					      .clock_ticks = 5000 + cases[i].ticks,
+					      .clock_ns = first_ns + cases[i].ns},
+			  "");
+		REQUIRE(flow_trace_open_memory(data.data, data.len, &trace, &why) == 0);
+		CHECK_EQ_UINT(trace->ticks_per_second, cases[i].rate);
+		CHECK_EQ_UINT(flow_ns(trace, 5000), first_ns);
+		CHECK(trace->complete);
+	}
+}
+
+/* What the recorder counted at the end: lost events, and bytes of chunks that it stored elsewhere. */
+TEST(the_end_of_a_trace)
+{
+	static const struct {
+		uint64_t torn, torn_bytes, damaged_bytes;
+	} cases[] = {{0, 0, 40}, {24, 24, 16}, {40, 40, 0}, {400, 40, 0}};
+	static const char torn[41] = "a chunk whose writer was killed meanwhile";
+
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_buf_ struct buf data = BUF_INIT(65536);
+		struct why why = {};
+
+		unit_note("case %u", i);
+		add_chunk(&data, (struct flow_chunk){.kind = FLOW_CHUNK_FILE, .lost = 1000, .torn = 1000}, "host h\n");
+		buf_add(&data, torn, 40);
+		add_chunk(&data, (struct flow_chunk){.kind = FLOW_CHUNK_END, .lost = 5, .torn = cases[i].torn}, "");
+		REQUIRE(flow_trace_open_memory(data.data, data.len, &trace, &why) == 0);
+		CHECK_EQ_UINT(trace->lost, 5);
+		CHECK_EQ_UINT(trace->torn_bytes, cases[i].torn_bytes);
+		CHECK_EQ_UINT(trace->damaged_bytes, cases[i].damaged_bytes);
+		CHECK(trace->complete == (cases[i].damaged_bytes == 0));
+		CHECK_EQ_TEXT(flow_trace_property(trace, "host"), "h");
+	}
+}
+
 TEST(names_of_cpp_functions_are_readable)
 {
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;

@@ -26,8 +26,8 @@ struct router {
 	uint64_t sends;
 	uint32_t backlog, overlimits;
 	bool is_class; /* an htb class below a root without a rate */
-	/* Forwarded segments per sample, of 1000 bytes, and retransmissions among them. */
-	unsigned segments, repeats, fills;
+	/* Forwarded segments per sample, of 1000 bytes, and retransmissions among them; connections more like that. */
+	unsigned segments, repeats, fills, more;
 	/* Connections that repeat their SYN, each to a port of its own (spread) or all to 80; packets back. */
 	unsigned tries, back;
 	bool spread;
@@ -127,7 +127,8 @@ static void put_passing(struct snapshot *snapshot, const struct router *r, unsig
 
 	put(snapshot, &passing_type, &others);
 	if (r->segments > 0 && sample > 0)
-		put(snapshot, &passing_type, &flow);
+		for (unsigned i = 0; i <= r->more; i++, flow.sport++)
+			put(snapshot, &passing_type, &flow);
 	if (r->answers > 0 && sample > 0) {
 		struct passing_record answer = {.ifindex = 2,
 						.source = flow.target,
@@ -320,8 +321,8 @@ TEST(links_that_flap)
 	CHECK_EQ_TEXT(LOOK(.received = 10), "");
 }
 
-/* Figures of the connection after two windows of five samples, from its beginning on. */
-static struct forwarding_measures figures_of(struct router r)
+/* Figures of a connection after two windows of five samples, from its beginning on; of how many there are some. */
+static struct forwarding_measures figures_of(struct router r, unsigned *ret_count)
 {
 	_cleanup_(window_freep) struct window *window = window_new();
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
@@ -345,11 +346,20 @@ static struct forwarding_measures figures_of(struct router r)
 			graph_free(graph);
 		}
 	}
+	*ret_count = count;
+	return found;
+}
+
+static struct forwarding_measures figures_of_one(struct router r)
+{
+	unsigned count;
+	struct forwarding_measures found = figures_of(r, &count);
+
 	CHECK_EQ_UINT(count, 1);
 	return found;
 }
 
-#define FIGURES(...) figures_of((struct router){__VA_ARGS__})
+#define FIGURES(...) figures_of_one((struct router){__VA_ARGS__})
 
 TEST(figures_of_a_connection_that_passes)
 {
@@ -357,6 +367,7 @@ TEST(figures_of_a_connection_that_passes)
 	struct forwarding_measures m = FIGURES(.segments = 100, .repeats = 3, .answers = 40, .back = 7);
 
 	CHECK_EQ_UINT(m.pass_packets, 1400);
+	CHECK_EQ_UINT(m.pass_along, 1000);
 	CHECK_EQ_UINT(m.pass_segments, 1000);
 	CHECK_EQ_UINT(m.lost_behind, 30);
 	CHECK_EQ_UINT(m.lost_before, 0);
@@ -371,4 +382,15 @@ TEST(figures_of_a_connection_that_passes)
 	CHECK_EQ_UINT(m.lost_behind, 0);
 	CHECK_EQ_UINT(m.lost_before, 40);
 	CHECK_NEAR(m.lost_before_share, 0.04, 1e-9);
+}
+
+/* So many retransmit where a link behind this host is bad; the first ones are evidence enough. */
+TEST(figures_of_many_connections_that_pass)
+{
+	unsigned count;
+
+	(void)figures_of((struct router){.segments = 100, .repeats = 3, .more = 30}, &count);
+	CHECK_EQ_UINT(count, 31);
+	(void)figures_of((struct router){.segments = 100, .repeats = 3, .more = 40}, &count);
+	CHECK_EQ_UINT(count, 32);
 }

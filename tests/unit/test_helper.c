@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Processes that keep privilege for others: what they answer, what they refuse, when they end. */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -46,11 +47,11 @@ TEST(it_answers_until_the_connection_is_closed)
 	CHECK_EQ_UINT(ask(&helper, 21), 42);
 	pid = helper.pid;
 	CHECK_EQ_UINT(ask(&helper, 0), (unsigned)pid);
-	helper_stop(&helper);
+	helper_stop(&helper, false);
 	CHECK_EQ_INT(helper.pid, 0);
 	/* Its exit status has been collected. */
 	CHECK(waitpid(pid, NULL, WNOHANG) < 0 && errno == ECHILD);
-	helper_stop(&helper);
+	helper_stop(&helper, false);
 }
 
 TEST(signals_of_the_terminal_do_not_end_it)
@@ -64,7 +65,40 @@ TEST(signals_of_the_terminal_do_not_end_it)
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		REQUIRE(kill(helper.pid, signals[i]) == 0);
 	CHECK_EQ_UINT(ask(&helper, 4), 8);
-	helper_stop(&helper);
+	helper_stop(&helper, false);
+}
+
+static void take_long(int fd, void *context _unused_)
+{
+	uint32_t number;
+
+	if (helper_read(fd, &number, sizeof(number)) == 0)
+		(void)poll(NULL, 0, 60000);
+}
+
+/* The shortest of several times: this process may have to wait for a CPU. */
+TEST(the_end_does_not_wait_for_one_that_is_busy)
+{
+	uint64_t shortest[2] = {UINT64_MAX, UINT64_MAX};
+
+	for (unsigned i = 0; i < 6; i++) {
+		struct helper helper = {};
+		uint32_t number = 1;
+		struct why why = {};
+		uint64_t begin_ns;
+		pid_t pid;
+
+		REQUIRE(helper_start(&helper, "nest-test", take_long, NULL, &why) == 0);
+		REQUIRE(helper_write(helper.fd, &number, sizeof(number)) == 0);
+		pid = helper.pid;
+		begin_ns = clock_ns(CLOCK_MONOTONIC);
+		helper_stop(&helper, i % 2);
+		shortest[i % 2] = min_of(shortest[i % 2], clock_ns(CLOCK_MONOTONIC) - begin_ns);
+		REQUIRE(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
+	}
+	CHECK(shortest[true] < 300 * NSEC_PER_MSEC);
+	/* Any other one has time to end. */
+	CHECK(shortest[false] >= 500 * NSEC_PER_MSEC);
 }
 
 TEST(it_ends_with_the_process_that_started_it)

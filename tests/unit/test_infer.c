@@ -181,6 +181,65 @@ TEST(equal_explanations_are_both_given)
 	CHECK_EQ_TEXT(v->hypotheses.items[0]->rivals.items[0]->cause->name, "d");
 }
 
+/* Without a piece of evidence: without all that sees the same, and what did not count does not count now. */
+TEST(certainty_without_a_piece_of_evidence)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = know(
+		CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.8", "x") RULE("b", "level > 2", "c", "0.6", "x")
+			RULE("d", "level > 3", "c", "0.5", "y") RULE("e", "level > 4", "c", "-0.4", "x"));
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	_cleanup_(verdict_freep) struct verdict *v = NULL;
+	const struct hypothesis *h;
+
+	add(g, "r:1", 5, 0);
+	v = reading_judge(k, g);
+	REQUIRE(v->hypotheses.count == 1 && v->hypotheses.items[0]->evidence.count == 4);
+	h = v->hypotheses.items[0];
+	CHECK_NEAR(h->certainty, (0.9 - 0.4) / 0.6, 1e-9);
+	CHECK_NEAR(hypothesis_without(h, &h->evidence.items[0]), (0.5 - 0.4) / 0.6, 1e-9);
+	CHECK_NEAR(hypothesis_without(h, &(struct evidence){.family = "y", .factor = 0.1}), (0.8 - 0.4) / 0.6, 1e-9);
+	CHECK_NEAR(hypothesis_without(h, &(struct evidence){.family = "x", .factor = -0.1}), 0.9, 1e-9);
+	CHECK_NEAR(hypothesis_without(h, &(struct evidence){.family = "z", .factor = 0.9}), h->certainty, 1e-9);
+}
+
+/* Of a window of one sample, only what moves or is waited for. */
+TEST(a_coarse_window_leaves_out_the_quiet)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k =
+		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.6", "x"));
+
+	for (unsigned i = 0; i < 4; i++) {
+		_cleanup_(graph_freep) struct graph *g = graph_new();
+		_cleanup_(verdict_freep) struct verdict *v = NULL;
+
+		add(g, "r:1", 5, 0)->quiet = i & 1;
+		g->coarse = i & 2;
+		v = reading_judge(k, g);
+		unit_note("case %u", i);
+		CHECK_EQ_UINT(v->hypotheses.count, i != 3);
+	}
+}
+
+/* What the host sees of a connection of a container explains it better than the path to which it is known. */
+TEST(of_a_forwarded_connection_the_host_knows_its_own_part)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") CAUSE("d", "resolver") RULE(
+		"a", "level > 1", "c", "0.7", "x") RULE("b", "other > 2", "d", "0.6", "y"));
+
+	for (unsigned forwarded = 0; forwarded < 2; forwarded++) {
+		_cleanup_(graph_freep) struct graph *g = graph_new();
+		_cleanup_(verdict_freep) struct verdict *v = NULL;
+
+		if (forwarded)
+			graph_module(g, MODULE_CONN, "conn:1", "1")->carries =
+				graph_module(g, MODULE_CONN, "conn:2", "2");
+		v = rivals(k, g);
+		verdict_compete(v, NULL, NULL);
+		REQUIRE(v->hypotheses.count == (forwarded ? 1 : 2));
+		CHECK_EQ_TEXT(v->hypotheses.items[0]->cause->name, forwarded ? "d" : "c");
+	}
+}
+
 TEST(one_rule_may_speak_about_several_causes)
 {
 	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "resolver") CAUSE("d", "resolver") RULE(
@@ -347,6 +406,132 @@ TEST(what_is_over_gives_way)
 		unit_note("window %zu", i);
 		CHECK_EQ_TEXT(said, windows[i].said);
 	}
+}
+
+/* A cause that waits to be confirmed is enough, from the threshold on. */
+TEST(what_is_over_gives_way_to_what_is_not_confirmed)
+{
+	static const struct {
+		const char *text, *said;
+	} cases[] = {
+		{CAUSE("c", "path") CAUSE("d", "resolver") RULE("a", "level > 1", "c", "0.6", "x")
+			 RULE("b", "other > 2", "d", "0.5", "y"),
+		 ""},
+		{CAUSE("c", "path") CAUSE("d", "resolver") RULE("a", "level > 1", "c", "0.6", "x")
+			 RULE("b", "other > 2", "d", "0.49", "y"),
+		 "c"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(knowledge_freep) struct knowledge *k = know(cases[i].text);
+		_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
+		const struct diagnosis_record *record;
+		const struct finding_record *f;
+
+		for (unsigned window = 0; window < 3; window++) {
+			struct graph *g = graph_new();
+			struct module *conn = graph_module(g, MODULE_CONN, "conn:1", "1");
+			struct module *one = add(g, "r:1", window < 2 ? 5 : 0, window < 2 ? 0 : 9);
+
+			conn->related[MODULE_RESOLVER] = one;
+			conn->activity = ACTIVITY_WAITING;
+			one->related[MODULE_PATH] = graph_module(g, MODULE_PATH, "path:x", "x");
+			diagnosis_add_window(d, g);
+		}
+		record = diagnosis_get(d);
+		f = record->findings.items;
+		unit_note("case %zu", i);
+		REQUIRE(record->findings.count == (cases[i].said[0] != '\0'));
+		if (cases[i].said[0]) {
+			CHECK_EQ_TEXT(f[0].cause, cases[i].said);
+			CHECK(f[0].over);
+		}
+	}
+}
+
+/* Without a window nothing is known; a fact needs one. */
+TEST(facts_and_suspicions_without_a_window)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k =
+		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.97", "x"));
+	_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
+	struct graph *g = graph_new();
+	struct suspicion suspicion;
+
+	CHECK(!diagnosis_has_fact(d));
+	CHECK(!diagnosis_suspects(d, "r:1", &suspicion));
+	add(g, "r:1", 0, 0);
+	diagnosis_add_window(d, g);
+	CHECK(!diagnosis_has_fact(d));
+	g = graph_new();
+	add(g, "r:1", 5, 0);
+	diagnosis_add_window(d, g);
+	CHECK(diagnosis_has_fact(d));
+}
+
+/* --- the witness --- */
+
+static const struct cause *accused_cause;
+
+/* Evidence of an application: against it from one connection, for it from a name server and another connection. */
+static struct verdict *accuse_app(const struct knowledge *knowledge _unused_, struct graph *graph)
+{
+	struct verdict *verdict = verdict_new(graph);
+	struct hypothesis *h = verdict_add(verdict, accused_cause, graph_find(graph, "app:1"));
+	const struct evidence evidence[] = {
+		{"r", "x", graph_find(graph, "r:1"), 0.97, xstrdup(""), false},
+		{"a", "y", graph_find(graph, "conn:1"), -0.9, xstrdup(""), false},
+		{"c", "w", graph_find(graph, "conn:2"), 0.8, xstrdup(""), false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(evidence); i++)
+		hypothesis_add_evidence(h, &evidence[i]);
+	verdict_weigh(verdict);
+	return verdict;
+}
+
+static bool answer_port(void *context, const struct witness_question *question, struct witness_answer *ret_answer)
+{
+	*(unsigned *)context = question->local.port;
+	*ret_answer = (struct witness_answer){.function = "f", .module = "m", .share = 0.5, .tid = 7, .text = "in f"};
+	return true;
+}
+
+/* It is asked about the connection that speaks for what the application is accused of. */
+TEST(the_witness_is_asked_about_the_connection_that_waits)
+{
+	static const struct engine engine = {.name = "witness", .judge = accuse_app};
+	_cleanup_(knowledge_freep) struct knowledge *k =
+		know(CAUSE("c", "app") RULE("a", "level > 1", "c", "0.6", "x"));
+	_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
+	const struct finding_record *finding;
+	unsigned asked = 0;
+	struct witness witness = {.ask = answer_port, .context = &asked};
+
+	accused_cause = k->causes.items[0];
+	diagnosis_set_engine(d, &engine);
+	diagnosis_set_witness(d, &witness);
+	for (unsigned window = 0; window < 2; window++) {
+		struct graph *g = graph_new();
+
+		add(g, "r:1", 5, 0);
+		graph_module(g, MODULE_APP, "app:1", "1")->activity = ACTIVITY_WAITING;
+		for (unsigned i = 1; i <= 2; i++) {
+			char id[] = "conn:0";
+			struct conn_measures *conn = graph_alloc(g, sizeof(*conn));
+
+			id[5] = (char)('0' + i);
+			conn->lport = (uint16_t)(5000 + i);
+			graph_module(g, MODULE_CONN, id, id)->measures.conn = conn;
+		}
+		diagnosis_add_window(d, g);
+	}
+	REQUIRE(diagnosis_get(d)->findings.count == 1);
+	finding = diagnosis_get(d)->findings.items;
+	CHECK_NEAR(finding->certainty, 0.94, 1e-9);
+	CHECK_EQ_UINT(asked, 5002);
+	REQUIRE(finding->spent_in.count == 1);
+	CHECK_EQ_TEXT(((const struct spent_record *)finding->spent_in.items)->text, "in f");
 }
 
 TEST(next_commands_need_their_values)

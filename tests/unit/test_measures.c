@@ -391,10 +391,12 @@ static void busy_app(struct scene *s, unsigned n)
 	s->thread.thread_state = phase == 9 ? 'D' : phase >= 3 && phase <= 5 ? 'R' : 'S';
 	s->thread.syscall = phase == 0   ? call_number("sendto")
 			    : phase >= 6 ? call_number("clock_nanosleep")
+			    : phase >= 3 ? call_number("read") /* and runs: it waits for nothing */
 					 : UINT16_MAX;
-	s->thread.syscall_fd = phase == 0 ? 5 : UINT32_MAX;
+	s->thread.syscall_fd = phase == 0 || (phase >= 3 && phase < 6) ? 5 : UINT32_MAX;
 	s->thread.run_ns = n * 50 * MS;
 	s->thread.wait_ns = n * 10 * MS;
+	s->thread.timeslices = n * 5;
 	s->cgroup.cgroup = "/system.slice/app.service";
 	s->cgroup.periods = 10 * n;
 	s->cgroup.throttled_periods = 3 * n;
@@ -418,6 +420,7 @@ static void second_thread(struct snapshot *snapshot, unsigned n)
 	thread.syscall_fd = phase < 4 || phase > 7 ? 5 : UINT32_MAX;
 	thread.run_ns = n * 30 * MS;
 	thread.wait_ns = n * 40 * MS;
+	thread.timeslices = n * 2;
 	put(snapshot, &thread_type, &thread);
 	/* socket() fails for lack of a descriptor in every sample but the first. */
 	put(snapshot, &shortage_type, &(struct shortage_record){.pid = 4711, .failures = n});
@@ -437,6 +440,8 @@ TEST(every_measure_of_an_application)
 		/* 50 of 200 ms, the first thread; 40 of 200 ms, the second */
 		{"app_run_share", "0.25"},
 		{"app_cpu_wait_share", "0.2"},
+		/* 40 ms in two time slices */
+		{"app_cpu_delay_ns", "20000000"},
 		/* both threads: the second one sleeps in two of the four samples of the first */
 		{"app_sleep_share", "0.2"},
 		{"app_sending_share", "0"},
@@ -635,6 +640,41 @@ TEST(every_measure_of_a_shared_path)
 				       {}});
 }
 
+/* In the second window a head of 200 bytes is sent and acknowledged, and ten full segments are sent. */
+static void sends_a_body(struct scene *s, unsigned n)
+{
+	bool sent = n >= 15;
+
+	s->tcp.bytes_sent = sent ? 200 + 10 * 1448 : 0;
+	s->tcp.bytes_acked = sent ? 201 : 1;
+	s->tcp.data_segs_out = s->tcp.segs_out = sent ? 11 : 0;
+	s->tcp.segs_in = sent ? 1 : 0;
+	s->tcp.unacked = sent ? 10 : 0;
+	s->socket.sendq_bytes = sent ? 10 * 1448 : 0;
+}
+
+static void sends_a_body_that_arrives(struct scene *s, unsigned n)
+{
+	sends_a_body(s, n);
+	s->tcp.bytes_acked += n >= 15 ? 1448 : 0;
+}
+
+TEST(large_segments_that_are_sent_and_not_acknowledged)
+{
+	_cleanup_measured_ struct graph *lost = measure(sends_a_body, NULL, 2);
+
+	check_some(&path_measures_type, module_of(lost, CONN)->measures.path,
+		   (struct expected[]){{"path_moving", "1"}, {"path_large", "0"}, {"path_small", "1"}, {}});
+}
+
+TEST(large_segments_that_are_acknowledged)
+{
+	_cleanup_measured_ struct graph *passed = measure(sends_a_body_that_arrives, NULL, 2);
+
+	check_some(&path_measures_type, module_of(passed, CONN)->measures.path,
+		   (struct expected[]){{"path_moving", "1"}, {"path_large", "1"}, {"path_small", "0"}, {}});
+}
+
 /* --- route, neighbour, interface, queue --- */
 
 static void busy_link(struct scene *s, unsigned n)
@@ -787,6 +827,80 @@ TEST(a_route_that_is_gone_keeps_its_interface)
 				       {"neigh_failed", "true"},
 				       {"tc_drops", "null"},
 				       {}});
+}
+
+/* A backlog that nothing leaves: how long it takes is not known; nor after the counters began anew. */
+static void stuck_queue(struct scene *s, unsigned n)
+{
+	busy_link(s, n);
+	s->qdisc.bytes = 5000000;
+}
+
+static void reset_queue(struct scene *s, unsigned n)
+{
+	busy_link(s, n);
+	s->qdisc.bytes = n < 20 ? 5000000 : 1000;
+}
+
+TEST(the_delay_of_a_queue_whose_rate_is_not_known)
+{
+	static const struct {
+		scene_fn *step;
+		const char *rate;
+	} cases[] = {{stuck_queue, "0"}, {reset_queue, "null"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_measured_ struct graph *graph = measure(cases[i].step, add_ways, 3);
+
+		check_some(&egress_measures_type, module_of(graph, CONN)->measures.egress,
+			   (struct expected[]){{"qdisc_backlog_peak", "9000"},
+					       {"qdisc_sent_rate", cases[i].rate},
+					       {"qdisc_delay_ns", "null"},
+					       {}});
+	}
+}
+
+/* The route leads to a VLAN: its own figures count, unless something is wrong below it. */
+static enum fault { HEALTHY, DOWN, NO_CARRIER, BACKLOG, DROPS, FILTERED, ERRORS, MISSED, UNKNOWN, FAULTS } fault;
+
+static void on_a_vlan(struct scene *s, unsigned n)
+{
+	send_well(s);
+	s->has_upper = true;
+	s->upper = s->link;
+	s->upper.ifindex = s->destination.ifindex = 3;
+	s->upper.lower = 2;
+	memcpy(s->upper.dev, "eth0.5", 7);
+	memcpy(s->upper.kind, "vlan", 5);
+	s->link.flags = fault == DOWN ? 0 : fault == UNKNOWN ? UINT32_MAX : 1;
+	s->link.carrier = fault != NO_CARRIER;
+	s->link.rx_errors = fault == ERRORS ? n : fault == UNKNOWN ? UINT64_MAX : 5;
+	s->link.rx_missed_errors = fault == MISSED ? n : fault == UNKNOWN ? UINT64_MAX : 5;
+	s->qdisc.backlog_bytes = fault == BACKLOG ? 100 : 0;
+	s->qdisc.drops = fault == DROPS ? n : fault == UNKNOWN ? UINT32_MAX : 5;
+}
+
+static void filter_below(struct snapshot *snapshot, unsigned n)
+{
+	struct qdisc_record filter;
+
+	blank(&qdisc_type, &filter);
+	filter.ifindex = 2;
+	memcpy(filter.kind, "clsact", 7);
+	filter.drops = fault == FILTERED ? n : fault == UNKNOWN ? UINT32_MAX : 5;
+	put(snapshot, &qdisc_type, &filter);
+}
+
+TEST(the_lowest_interface_with_a_fault_counts)
+{
+	for (fault = HEALTHY; fault < FAULTS; fault++) {
+		_cleanup_measured_ struct graph *graph = measure(on_a_vlan, filter_below, 3);
+		const struct egress_measures *measures = module_of(graph, CONN)->measures.egress;
+		bool amiss = fault != HEALTHY && fault != UNKNOWN;
+
+		unit_note("fault %d", fault);
+		CHECK_EQ_TEXT(measures->dev, amiss ? "eth0" : "eth0.5");
+	}
 }
 
 /* No route is looked up for an address of this host: its packets pass the loopback interface. */

@@ -76,6 +76,24 @@ TEST(drops_of_a_connection)
 	check_drops("NETFILTER_DROP", 5 * BYTES * 2 + 1, too_few);
 }
 
+/* Each reason counts in its own figure alone. */
+TEST(drops_by_reason)
+{
+	static const struct {
+		const char *reason, *field;
+	} cases[] = {
+		{"NETFILTER_DROP", "drop_firewall"}, {"TC_EGRESS", "drop_tc"},       {"QDISC_DROP", "drop_qdisc"},
+		{"IP_RPFILTER", "drop_rp_filter"},   {"NEIGH_FAILED", "drop_neigh"}, {"IP_OUTNOROUTES", "drop_route"},
+		{"PKT_TOO_BIG", "drop_too_big"},     {"PROTO_MEM", "drop_memory"},   {"IP_CSUM", "drop_damaged"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		for (size_t other = 0; other < ARRAY_SIZE(cases); other++)
+			check_drops(cases[i].reason, 5 * BYTES * 2,
+				    (struct expected[]){
+					    {"drop_count", "14"}, {cases[other].field, i == other ? "14" : "0"}, {}});
+}
+
 /* Packets that conntrack dropped because its table was full, from the third sample on. */
 static unsigned conntrack_drops;
 
@@ -118,6 +136,17 @@ TEST(whom_drops_accuse)
 	measured(&graph);
 }
 
+static void put_address(struct snapshot *snapshot, const char *text, uint8_t prefix)
+{
+	struct address_record address;
+
+	blank(&address_type, &address);
+	REQUIRE(addr_parse(text, &address.laddr) == 0);
+	address.ifindex = 2;
+	address.prefix = prefix;
+	put(snapshot, &address_type, &address);
+}
+
 static const char *sender;
 
 /* The same SYN again and again, forwarded. */
@@ -131,6 +160,9 @@ static void syns_dropped(struct snapshot *snapshot, unsigned sample)
 		return;
 	REQUIRE(addr_parse(v6 ? "2001:db8:2::2" : "203.0.113.2", &drop.laddr) == 0);
 	REQUIRE(addr_parse(sender, &drop.raddr) == 0);
+	/* Networks of this host. */
+	put_address(snapshot, "192.0.2.1", 24);
+	put_address(snapshot, "2001:db8:9::1", 64);
 	drop.rport = 4000;
 	drop.packets = sample / 2;
 	drop.bytes = drop.packets * 60;
@@ -159,12 +191,13 @@ TEST(who_is_near)
 		const char *from;
 		const struct expected *list;
 	} cases[] = {
-		{"10.9.9.9", near},    {"11.9.9.9", far},     {"172.16.0.1", near}, {"172.31.255.1", near},
-		{"172.32.0.1", far},   {"192.168.3.4", near}, {"192.169.3.4", far}, {"193.168.3.4", far},
-		{"100.64.0.1", near},  {"100.127.0.1", near}, {"100.128.0.1", far}, {"101.64.0.1", far},
-		{"169.254.3.4", near}, {"169.253.3.4", far},  {"170.254.3.4", far}, {"198.51.100.5", far},
-		{"fd01::5", near},     {"fc01::5", near},     {"fe01::5", far},     {"fe80::5", near},
-		{"febf::5", near},     {"fec0::5", far},      {"2001:db8::5", far},
+		{"10.9.9.9", near},    {"11.9.9.9", far},        {"172.16.0.1", near}, {"172.31.255.1", near},
+		{"172.32.0.1", far},   {"192.168.3.4", near},    {"192.169.3.4", far}, {"193.168.3.4", far},
+		{"100.64.0.1", near},  {"100.127.0.1", near},    {"100.128.0.1", far}, {"101.64.0.1", far},
+		{"169.254.3.4", near}, {"169.253.3.4", far},     {"170.254.3.4", far}, {"198.51.100.5", far},
+		{"fd01::5", near},     {"fc01::5", near},        {"fe01::5", far},     {"fe80::5", near},
+		{"febf::5", near},     {"fec0::5", far},         {"2001:db8::5", far}, {"192.0.2.77", near},
+		{"192.0.3.77", far},   {"2001:db8:9::77", near},
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {

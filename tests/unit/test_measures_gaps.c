@@ -192,6 +192,14 @@ static void two_hosts(struct scene *s, unsigned sample)
 	with_another(s, sample, "10.77.2.3");
 }
 
+/* Another connection to this host asks and is answered outside of them, and has nothing in flight. */
+static void beside_a_quiet_one(struct scene *s, unsigned sample)
+{
+	interrupted(s, sample);
+	s->has_other = true;
+	s->other.last_ack_ns = s->other.last_received_ns = s->other.last_sent_ns = s->tcp.last_ack_ns;
+}
+
 static void check_gaps(scene_fn *step, const struct expected *list)
 {
 	_cleanup_measured_ struct graph *graph = measure(step, NULL, 3);
@@ -209,6 +217,7 @@ TEST(interruptions)
 						{"gap_others", "0"},
 						{"gap_path_quiet_ns", "801000000"},
 						{"gap_host_quiet_ns", "801000000"},
+						{"path_gap_ns", "801000000"},
 						{"gap_link_changes", "4"},
 						{"gap_retrans", "7"},
 						{"gap_free_retrans", "2"},
@@ -223,6 +232,15 @@ TEST(interruptions)
 	check_gaps(with_its_link, alone);
 	check_gaps(two_to_a_host, same);
 	check_gaps(two_hosts, others);
+}
+
+TEST(interruptions_of_another_connection)
+{
+	static const struct expected none[] = {{"gap_count", "0"}, {"path_gap_ns", "801000000"}, {}};
+	_cleanup_measured_ struct graph *graph = measure(beside_a_quiet_one, NULL, 3);
+
+	check_some(&interruption_measures_type,
+		   module_of(graph, "conn:10.77.1.2:40001-10.77.2.2:5001")->measures.interruption, none);
 }
 
 /* The peer's window closes at the same times, for 0.6 and 0.8 s. */

@@ -212,7 +212,7 @@ TEST(sentences_for_mistakes)
 		{"t --all=yes", "--all takes no argument"},
 		{"t -q", "unknown option -q"},
 		{"t -aq", "unknown option -q"},
-		{"t --cuont 3", "unknown option --cuont; did you mean count?"},
+		{"t --cuont 3", "unknown option --cuont; did you mean --count?"},
 		{"t --zzzzzzzz", "unknown option --zzzzzzzz"},
 		{"t --s 3", "ambiguous option --s"},
 		{"t --", "missing command after --"},

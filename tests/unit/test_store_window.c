@@ -275,6 +275,39 @@ TEST(a_limit_of_size_holds_for_file_and_log)
 	CHECK_EQ_INT(room_number(&room, "SELECT count(*) FROM tcp WHERE last > 140000000000000"), SOCKETS);
 }
 
+/* Rows of the last half second stay, whatever their size. Once of several times: it may take longer to write them. */
+TEST(the_last_half_second_stays)
+{
+	int64_t old = 1, recent = 0;
+
+	for (unsigned attempt = 0; attempt < 5 && recent != 3000; attempt++) {
+		_cleanup_room_ struct room room;
+		struct shape shape = SHAPE_OF(&sample_type);
+		struct sample sample = sample_make();
+		struct store_table *table;
+		struct store *store;
+		struct why why = {};
+
+		room_make(&room);
+		store = room_create(&room);
+		REQUIRE(store_table_open(store, "event", &shape, &table) == 0);
+		CHECK_OK(store_limit_size(store, 150000));
+		for (unsigned n = 0; n < 3100; n++) {
+			sample.pid = n < 100 ? 1 : 2;
+			sample.time_ns = clock_real_ns() + (n < 100 ? 0 : NSEC_PER_SEC / 4);
+			if (n < 100)
+				sample.time_ns -= 10 * NSEC_PER_SEC - n * 90 * NSEC_PER_MSEC;
+			CHECK_OK(store_add(table, &RECORD_OF(&sample)));
+		}
+		CHECK_OK(store_commit(store));
+		CHECK_OK(store_close(store, &why));
+		old = room_number(&room, "SELECT count(*) FROM event WHERE pid = 1");
+		recent = room_number(&room, "SELECT count(*) FROM event WHERE pid = 2");
+	}
+	CHECK_EQ_INT(old, 0);
+	CHECK_EQ_INT(recent, 3000);
+}
+
 /* SQLite keeps pages that it has written: 30 MB of rows would stay in memory without a limit. */
 TEST(memory_does_not_grow_with_the_recording)
 {

@@ -16,7 +16,12 @@ struct case_of {
 	struct blocking_record rows[ROWS_MAX]; /* wait_ns and count of one sample */
 	bool has_second;                       /* a thread with nothing but rows of another tid */
 	bool gap;
-	bool has_sent; /* all that it has written */
+	bool has_sent;  /* all that it has written */
+	bool rtt_falls; /* from 20 to 10 ms, after two windows */
+	/* The connection moves nothing: how long ago it sent and received. */
+	bool rests;
+	uint64_t last_sent_ns, last_received_ns;
+	uint32_t data_segs_in;
 };
 
 static struct blocking_record row(uint32_t tid, uint8_t what, uint16_t rport, uint64_t wait_ns)
@@ -82,9 +87,17 @@ static struct time_use divide(const struct case_of *of, unsigned width, struct b
 	for (unsigned sample = 0; sample < 21; sample++) {
 		scene.thread.run_ns += of->run_ns;
 		scene.thread.wait_ns += of->delay_ns;
-		send_well(&scene);
+		if (!of->rests)
+			send_well(&scene);
 		if (of->has_sent)
 			scene.tcp.notsent_bytes = 0;
+		if (of->rests) {
+			scene.tcp.last_sent_ns = of->last_sent_ns;
+			scene.tcp.last_received_ns = of->last_received_ns;
+			scene.tcp.data_segs_in = of->data_segs_in;
+		}
+		if (of->rtt_falls && sample > 10)
+			scene.tcp.min_rtt_ns = 10 * MS;
 		scene.tcp.rwnd_limited_ns += of->rwnd_ns;
 		fill(snapshot, &scene, sample);
 		add_sample(snapshot, &scene, of, sample);
@@ -169,6 +182,56 @@ TEST(a_sender_waits_for_the_peer_or_the_network)
 	CHECK_NEAR(share_of(&use, TIME_CPU), 0.5, 0.001);
 	CHECK_NEAR(share_of(&use, TIME_PEER_READING), 0.375, 0.001);
 	CHECK_NEAR(share_of(&use, TIME_NETWORK), 0.125, 0.001);
+	/* What took no time is not listed. */
+	of.rwnd_ns = 0;
+	use = divide(&of, 80, NULL);
+	CHECK_NEAR(share_of(&use, TIME_NETWORK), 0.5, 0.001);
+	CHECK_EQ_UINT(use.count, 2);
+}
+
+/* Of several windows the smallest. */
+TEST(the_rtt_of_a_connection_that_is_waited_for)
+{
+	struct case_of of = {.run_ns = 100 * MS, .has_sent = true, .rtt_falls = true};
+	struct time_use use;
+	unsigned found = 0;
+
+	of.rows[0] = row(4711, BLOCKING_RECEIVE, 5001, 100 * MS);
+	use = divide(&of, 80, NULL);
+	for (unsigned i = 0; i < use.count; i++)
+		if (use.shares[i].what == TIME_ANSWER) {
+			CHECK_EQ_UINT(use.shares[i].rtt_ns, 10 * MS);
+			found++;
+		}
+	CHECK_EQ_UINT(found, 1);
+}
+
+/* On a connection that rests, a program whose peer spoke last waits for nothing. */
+TEST(who_spoke_last_on_a_connection_that_rests)
+{
+	static const struct {
+		uint64_t last_sent_ns, last_received_ns;
+		uint32_t data_segs_in;
+		enum time_what what;
+	} cases[] = {
+		{5000 * MS, 4000 * MS, 7, TIME_IDLE},    {4000 * MS, 5000 * MS, 7, TIME_ANSWER},
+		{4000 * MS, 4000 * MS, 7, TIME_ANSWER},  {5000 * MS, 4000 * MS, 0, TIME_ANSWER},
+		{UINT64_MAX, 4000 * MS, 7, TIME_ANSWER},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct case_of of = {.run_ns = 100 * MS,
+				     .rests = true,
+				     .last_sent_ns = cases[i].last_sent_ns,
+				     .last_received_ns = cases[i].last_received_ns,
+				     .data_segs_in = cases[i].data_segs_in};
+		struct time_use use;
+
+		of.rows[0] = row(4711, BLOCKING_RECEIVE, 5001, 100 * MS);
+		use = divide(&of, 80, NULL);
+		unit_note("case %zu", i);
+		CHECK_NEAR(share_of(&use, cases[i].what), 0.5, 0.001);
+	}
 }
 
 TEST(idle_threads_do_not_count)

@@ -28,6 +28,7 @@ static const struct field app_fields[] = {
 	FIELD(M, app_runnable_share, RATIO, "samples with a thread running or ready to run", .unit = "%"),
 	FIELD(M, app_run_share, RATIO, "share of the time on a CPU, busiest thread", .unit = "%"),
 	FIELD(M, app_cpu_wait_share, RATIO, "share of the time on a run queue, worst thread", .unit = "%"),
+	FIELD(M, app_cpu_delay_ns, DURATION, "mean scheduling delay of a time slice, worst thread"),
 	FIELD(M, app_sleep_share, RATIO, "samples in which every thread slept on a timer", .unit = "%"),
 	FIELD(M, app_sending_share, RATIO, "samples in which every thread waited in a send call", .unit = "%"),
 	FIELD(M, app_fds, COUNT, "open descriptors, in that sample of the last three windows with the fewest free"),
@@ -99,10 +100,11 @@ static enum doing doing_of(uint16_t number)
 struct thread_track {
 	struct track track;
 	bool has_base;
-	uint64_t base_run, base_wait, last_run, last_wait;
+	uint64_t base_run, base_wait, last_run, last_wait, base_slices, last_slices;
 	uint64_t base_ns, last_ns;
 	uint64_t counted_wait; /* what the kernel had counted at the last sample */
 	uint64_t queued_ns;    /* runnable, and has not run since this sample; 0: it has */
+	bool was_runnable;     /* at the last sample */
 	uint32_t pid;
 };
 
@@ -122,6 +124,7 @@ struct app_track {
 	uint64_t failures, failures_begin[RECENT]; /* socket() without a descriptor: so far, and at their begin */
 	char *cgroup;
 	double run_share, wait_share;
+	uint64_t delay_ns;
 	/* Of the sample at hand. */
 	unsigned threads_seen, threads_asleep, threads_sending;
 	bool ready, polls, uninterruptible, tunnel;
@@ -212,9 +215,11 @@ static void sample_process(struct window *window, struct app_state *state, const
 /* The kernel counts a wait for a CPU when it ends: one that goes on is added, so that each window has its part. */
 static uint64_t waited(struct thread_track *track, const struct thread_record *t, uint64_t now_ns)
 {
-	bool stays = t->thread_state == 'R' && track->last_ns && t->run_ns == track->last_run &&
-		     t->wait_ns == track->counted_wait;
+	bool runnable = t->thread_state == 'R';
+	bool stays =
+		runnable && track->was_runnable && t->run_ns == track->last_run && t->wait_ns == track->counted_wait;
 
+	track->was_runnable = runnable;
 	track->queued_ns = !stays ? 0 : track->queued_ns ? track->queued_ns : track->last_ns;
 	track->counted_wait = t->wait_ns;
 	if (t->wait_ns == UINT64_MAX)
@@ -238,14 +243,17 @@ static void sample_thread_time(struct window *window, struct app_state *state, c
 					       .pid = t->pid,
 					       .base_run = t->run_ns,
 					       .base_wait = t->wait_ns,
+					       .base_slices = t->timeslices,
 					       .base_ns = now_ns};
 	else if (first) {
 		track->base_run = track->last_run;
 		track->base_wait = track->last_wait;
+		track->base_slices = track->last_slices;
 		track->base_ns = track->last_ns;
 	}
 	track->last_wait = waited(track, t, now_ns);
 	track->last_run = t->run_ns;
+	track->last_slices = t->timeslices;
 	track->last_ns = now_ns;
 }
 
@@ -363,10 +371,22 @@ static double max_share(double known, uint64_t part_ns, uint64_t span_ns)
 	return fmax(isnan(known) ? 0 : known, fmin(1, (double)part_ns / (double)span_ns));
 }
 
+static uint64_t delay_of(const struct thread_track *t)
+{
+	uint64_t wait_ns = delta_between(t->base_wait, t->last_wait),
+		 slices = delta_between(t->base_slices, t->last_slices);
+
+	return wait_ns == UINT64_MAX || slices == UINT64_MAX || slices == 0 ? 0 : wait_ns / slices;
+}
+
 /* CPU time of the busiest thread, and run-queue delay of the worst one, of each process. */
 static void sum_up_threads(const struct window *window, struct app_state *state)
 {
-	track_each(window, &state->apps, struct app_track, app) app->run_share = app->wait_share = NAN;
+	track_each(window, &state->apps, struct app_track, app)
+	{
+		app->run_share = app->wait_share = NAN;
+		app->delay_ns = 0;
+	}
 	track_each(window, &state->threads, const struct thread_track, t)
 	{
 		struct app_track *app = map_get(&state->apps, &t->pid);
@@ -377,6 +397,7 @@ static void sum_up_threads(const struct window *window, struct app_state *state)
 			max_share(app->run_share, delta_between(t->base_run, t->last_run), t->last_ns - t->base_ns);
 		app->wait_share =
 			max_share(app->wait_share, delta_between(t->base_wait, t->last_wait), t->last_ns - t->base_ns);
+		app->delay_ns = max_of(app->delay_ns, delay_of(t));
 	}
 }
 
@@ -446,6 +467,7 @@ static struct module *app_module(const struct app_state *state, const struct app
 	measure_cgroup(state, app, m, graph);
 	m->app_run_share = app->run_share;
 	m->app_cpu_wait_share = app->wait_share;
+	m->app_cpu_delay_ns = isnan(app->wait_share) ? UINT64_MAX : app->delay_ns;
 	module->measures.app = m;
 	if (app->stopped == app->samples)
 		module->activity = ACTIVITY_IDLE;

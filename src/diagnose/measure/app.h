@@ -14,6 +14,7 @@ struct app_measures {
 	double app_runnable_share;
 	double app_run_share;
 	double app_cpu_wait_share;
+	uint64_t app_cpu_delay_ns;
 	double app_sleep_share;
 	double app_sending_share;
 	uint64_t app_fds, app_fd_max;

@@ -39,9 +39,18 @@ static const struct field exchange_fields[] = {
 	FIELD(E, owed_ns, DURATION, "time since that request was read, at the end"),
 	FIELD(E, given_base, COUNT, "the most segments with data sent in an earlier window"),
 	FIELD(E, given_share, RATIO, "segments with data sent, of that", .unit = "%"),
-	FIELD(E, app_asks, COUNT, "other connections on which its program waits for a reply"),
+	FIELD(E, app_asks, COUNT,
+	      "other connections on which its program waits for a reply, for a service that pauses or for one that "
+	      "does "
+	      "not read"),
 	FIELD(E, app_asks_share, RATIO, "that, as a share of the threads of the program", .unit = "%"),
 	FIELD(E, app_unread, COUNT, "connections on which its program has left a request unread for a second"),
+	FIELD(E, app_unread_longest_ns, DURATION,
+	      "longest time in the last three windows for which its program left a request unread"),
+	FIELD(E, app_overdue, COUNT,
+	      "clients of its program with a request outstanding in every sample of this run, for a hundred times the "
+	      "mean exchange before"),
+	FIELD(E, app_oldest_ns, DURATION, "time since the oldest of these requests"),
 	FIELD(E, peer_is_here, BOOL, "its other end is also on this host"),
 	FIELD(E, fell_silent, BOOL,
 	      "received data in every earlier window without a long pause, and has received none for half a second"),
@@ -63,7 +72,8 @@ static const struct field exchange_fields[] = {
 	FIELD(E, past_exchange_ns, DURATION,
 	      "mean time of a request and its reply before the run, at most: the age of the program divided by their "
 	      "number"),
-	FIELD(E, late_times, RATIO, "late_wait_ns as a multiple of that"),
+	FIELD(E, past_exchanges, COUNT, "requests and replies before the run"),
+	FIELD(E, late_times, RATIO, "late_wait_ns as a multiple of past_exchange_ns"),
 	FIELD(E, open_wait_ns, DURATION, "time since a request that has been outstanding in every sample of this run"),
 	FIELD(E, open_times, RATIO, "that, as a multiple of past_exchange_ns"),
 	FIELD(E, answers_timed, COUNT, "replies of the last three windows whose time is known"),
@@ -71,11 +81,19 @@ static const struct field exchange_fields[] = {
 	FIELD(E, service_quick, COUNT, "replies of its service, on all connections to it, within 0.5 s in this run"),
 	FIELD(E, service_slow, COUNT, "waits of 0.5 to 5 s for a reply of its service that ended in this run"),
 	FIELD(E, service_slow_wait_ns, DURATION, "mean of these"),
+	FIELD(E, as_ever, BOOL, "the exchanges before the run fill the life of the program at this pace"),
 	FIELD(E, service_waits, COUNT, "these, and the connections to its service that wait for a reply at the end"),
 	FIELD(E, service_lengthy, COUNT, "waits of more than 5 s for its service that ended in this run"),
 	FIELD(E, service_unanswered, COUNT,
 	      "requests to its service that ended without a reply after 0.3 s or more in this run"),
 	FIELD(E, service_unanswered_wait_ns, DURATION, "mean wait of these"),
+	FIELD(E, service_pauses, COUNT,
+	      "samples of this run in which two or more connections had waited for its service for 0.1 s or more, and "
+	      "none had had a reply for as long"),
+	FIELD(E, service_pause_ns, DURATION, "longest time without a reply in these"),
+	FIELD(E, pause_times, RATIO, "that, as a multiple of the mean time of any exchange before the run"),
+	FIELD(E, service_fast_share, RATIO,
+	      "replies of its service in this run within 50 ms, or one of several between two samples", .unit = "%"),
 	FIELD(E, service_prompt, COUNT,
 	      "connections to its service with data in both directions within 0.5 s of the handshake"),
 	FIELD(E, service_greeted, COUNT,
@@ -110,8 +128,9 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 #define TIMED_WINDOWS 3
 /* Within a tick or two, the order of two things is unknown. */
 #define TICKS_NS (2 * NSEC_PER_MSEC)
-/* With fewer exchanges before the run there is no mean. */
-#define PAST_ENOUGH 5
+/* A wait that is this many times the mean before the run is no long request of a kind that comes now and then. */
+#define OVERDUE_TIMES 100
+#define OVERDUE_PAST  5
 
 /* The longest time for which a program did not read, and what its buffer held then. */
 struct unread {
@@ -137,8 +156,8 @@ struct exchange_track {
 	bool acknowledged;         /* the last that was sent, by an acknowledgement alone */
 	unsigned samples, reply_wait, unreplied, owed;
 	struct counts base, last;
-	uint64_t read_bytes, read_ns;         /* up to where the program has read, and since when it has not read on */
-	uint64_t unread_ns, wait_ns;          /* of the last sample */
+	uint64_t read_bytes, read_ns; /* up to where the program has read, and since when it has left the rest; or 0 */
+	uint64_t unread_ns, wait_ns;  /* of the last sample */
 	struct unread unread[UNREAD_WINDOWS]; /* of the last windows, newest first */
 	struct timed timed[TIMED_WINDOWS];    /* likewise */
 	uint64_t open_ns; /* age of what was sent last (received last, by a server), if it is; of the last sample */
@@ -209,17 +228,26 @@ static struct counts counts_of(const struct tcp_record *t)
 			       t->data_segs_out, t->last_sent_ns, t->last_received_ns};
 }
 
-/* How long the program has left unread what was received; 0: it has read everything, or reads on. */
+/*
+ * How long the program has left unread what was received; 0: it has read everything. Where it has read since the last
+ * sample, or a single segment has arrived since, what came last and is still there tells.
+ */
 static uint64_t find_unread(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t,
 			    uint64_t now_ns)
 {
 	bool known = t->bytes_received != UINT64_MAX && s->recvq_bytes != UINT32_MAX;
 	uint64_t read = known && t->bytes_received > s->recvq_bytes ? t->bytes_received - s->recvq_bytes : 0;
+	uint64_t since_ns = x->samples_ever && t->last_received_ns != UINT64_MAX ? now_ns - x->now_ns : 0;
+	bool single = delta_between32(x->last.data_segs_in, t->data_segs_in) <= 1;
 
-	if (!known || s->recvq_bytes == 0 || read != x->read_bytes || x->read_ns == 0)
-		x->read_ns = now_ns;
+	if (!known || s->recvq_bytes == 0)
+		x->read_ns = 0;
+	else if (read != x->read_bytes || (x->read_ns == 0 && single))
+		x->read_ns = now_ns - min_of(t->last_received_ns, since_ns);
+	else if (x->read_ns == 0)
+		x->read_ns = now_ns - since_ns;
 	x->read_bytes = read;
-	return now_ns - x->read_ns;
+	return x->read_ns ? now_ns - x->read_ns : 0;
 }
 
 static void note_unread(struct exchange_track *x, const struct socket_record *s)
@@ -394,12 +422,24 @@ static void note_answer(struct exchange_track *x, uint64_t answer_ns)
 	x->timed[0].sum_ns += answer_ns;
 }
 
+/* Age of the last reply on it. */
+static uint64_t quiet_of(const struct exchange_track *x, const struct tcp_record *t)
+{
+	bool known = t->data_segs_in != UINT32_MAX && t->data_segs_out != UINT32_MAX;
+
+	if (!known || (x->serves ? t->data_segs_out : t->data_segs_in) == 0)
+		return UINT64_MAX;
+	return x->serves ? t->last_sent_ns : t->last_received_ns;
+}
+
 static void note_sample(struct state *state, struct window *window, struct exchange_track *x,
 			const struct tcp_record *t, const struct counts *before)
 {
 	uint64_t asked_ns = x->wait_ns > 0 && x->wait_ns < x->now_ns ? x->now_ns - x->wait_ns : 0;
-	struct service_sample sample = {
-		.answers = answers_of(x, before), .wait_ns = x->wait_ns, .number = state->sample};
+	struct service_sample sample = {.answers = answers_of(x, before),
+					.wait_ns = x->wait_ns,
+					.quiet_ns = quiet_of(x, t),
+					.number = state->sample};
 
 	if (t->min_rtt_ns != UINT64_MAX)
 		x->least_ns = t->min_rtt_ns * SLOW_RTTS;
@@ -407,7 +447,9 @@ static void note_sample(struct state *state, struct window *window, struct excha
 	sample.exchanges = x->samples_ever == 0 && window->number == 0 ? 0 : exchanges_since(x, before);
 	sample.ended_ns = ended_wait(x, t, &sample, asked_ns);
 	note_beginning(window, x, t, &sample);
-	note_answer(x, time_answer(x, t, &sample));
+	sample.least_ns = x->least_ns;
+	sample.answer_ns = time_answer(x, t, &sample);
+	note_answer(x, sample.answer_ns);
 	x->exchanges += sample.exchanges;
 	x->slow += sample.ended_ns >= SERVICE_SLOW_NS && sample.ended_ns <= SERVICE_LONG_NS;
 	if (sample.ended_ns >= LATE_NS) {
@@ -436,7 +478,7 @@ static void end_waits_of_gone(struct state *state, struct window *window)
 
 	while (map_next(&state->tracks, &at, &key, &value)) {
 		struct exchange_track *x = value;
-		struct service_sample sample = {.number = state->sample};
+		struct service_sample sample = {.quiet_ns = UINT64_MAX, .number = state->sample};
 		uint64_t least_ns = max_of(x->least_ns, SERVICE_SLOW_NS);
 
 		if (x->sample + 1 != state->sample)
@@ -564,14 +606,34 @@ static bool has_fallen_silent(const struct conn_measures *own)
  * A connection is not older than its program. What counts as several exchanges in this run (long messages) counts so
  * before.
  */
-static uint64_t past_exchange(const struct state *state, const struct exchange_track *x, const struct module *app)
+static void measure_past(const struct state *state, const struct exchange_track *x, const struct module *app,
+			 struct exchange_measures *m)
 {
 	const uint64_t *start_ns = app && app->measures.app ? map_get(&state->births, &app->measures.app->pid) : NULL;
-	uint64_t each = max_of(x->exchanges / max_of(x->late, UINT64_C(1)), UINT64_C(1));
+	uint64_t each = x->late ? max_of(x->exchanges / x->late, UINT64_C(1)) : 1;
+	bool known = start_ns && *start_ns < x->first_ns;
 
-	if (!start_ns || *start_ns >= x->first_ns || x->before < PAST_ENOUGH * each)
-		return UINT64_MAX;
-	return (x->first_ns - *start_ns) / (x->before / each);
+	m->past_exchanges = x->before / each;
+	m->past_exchange_ns = known && m->past_exchanges ? (x->first_ns - *start_ns) / m->past_exchanges : UINT64_MAX;
+	m->pause_times = known && x->before && m->service_pause_ns != UINT64_MAX
+				 ? (double)m->service_pause_ns * (double)x->before / (double)(x->first_ns - *start_ns)
+				 : NAN;
+}
+
+static double times_past(uint64_t wait_ns, const struct exchange_measures *m)
+{
+	return wait_ns == UINT64_MAX || m->past_exchange_ns == UINT64_MAX
+		       ? NAN
+		       : (double)wait_ns / (double)max_of(m->past_exchange_ns, UINT64_C(1));
+}
+
+/*
+ * Waits as long as the mean exchange before, or not much longer: the fewer they were, the less the mean says. One that
+ * is much longer is that of a connection which is younger than its program.
+ */
+static bool is_as_ever(double times, uint64_t exchanges)
+{
+	return times >= 0.5 && times < (exchanges < 3 ? 5 : exchanges < 6 ? 2 : 1.2);
 }
 
 static void measure_late(const struct state *state, const struct exchange_track *x, const struct module *conn,
@@ -582,14 +644,11 @@ static void measure_late(const struct state *state, const struct exchange_track 
 	m->slow = x->slow;
 	m->late = x->late;
 	m->late_wait_ns = x->late ? x->late_sum_ns / x->late : UINT64_MAX;
-	m->past_exchange_ns = past_exchange(state, x, conn->related[MODULE_APP]);
-	m->late_times = x->late && m->past_exchange_ns != UINT64_MAX
-				? (double)m->late_wait_ns / (double)max_of(m->past_exchange_ns, UINT64_C(1))
-				: NAN;
+	measure_past(state, x, conn->related[MODULE_APP], m);
+	m->late_times = times_past(m->late_wait_ns, m);
+	m->as_ever = is_as_ever(times_past(m->service_slow_wait_ns, m), m->past_exchanges);
 	m->open_wait_ns = x->open == x->samples_ever && x->exchanges == 0 ? x->open_ns : UINT64_MAX;
-	m->open_times = m->open_wait_ns != UINT64_MAX && m->past_exchange_ns != UINT64_MAX
-				? (double)m->open_wait_ns / (double)max_of(m->past_exchange_ns, UINT64_C(1))
-				: NAN;
+	m->open_times = times_past(m->open_wait_ns, m);
 }
 
 static void measure_timed(const struct exchange_track *x, struct exchange_measures *m)
@@ -666,7 +725,7 @@ static void measure_asked(const struct state *state, uint64_t cookie, struct exc
 
 /* What is counted over all connections of a program. */
 struct of_app {
-	uint64_t asks, unread;
+	uint64_t asks, unread, unread_ns, overdue, overdue_ns;
 };
 
 #define UNREAD_NS NSEC_PER_SEC
@@ -676,7 +735,22 @@ static uint64_t threads_of(const struct module *app)
 	return app->measures.app && app->measures.app->app_threads != UINT64_MAX ? app->measures.app->app_threads : 0;
 }
 
-/* A program that waits for an answer cannot give one; one that leaves several questions unread does not look. */
+/* For a reply, for a service that pauses, or for one that does not read. */
+static bool waits_for_peer(const struct conn_measures *own, const struct exchange_measures *m)
+{
+	return m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX ||
+	       (m->service_pauses != UINT64_MAX && m->service_pauses > 0) || own->rwnd_share > 0.4;
+}
+
+static bool is_overdue(const struct exchange_measures *m)
+{
+	return m->serves && m->open_times >= OVERDUE_TIMES && m->past_exchanges >= OVERDUE_PAST;
+}
+
+/*
+ * A program that waits for an answer cannot give one; one that leaves several questions unread does not look; and what
+ * it asks while its own clients wait, they wait for.
+ */
 static void count_for_apps(const struct exchange *exchanges, size_t count)
 {
 	struct map apps = MAP_INIT(sizeof(struct module *), sizeof(struct of_app), 1000000);
@@ -684,7 +758,7 @@ static void count_for_apps(const struct exchange *exchanges, size_t count)
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < count; i++) {
 			struct exchange_measures *m = exchanges[i].measures;
-			bool asks = !m->serves && (m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX);
+			bool asks = !m->serves && waits_for_peer(exchanges[i].conn->measures.conn, m);
 			struct module *app = exchanges[i].conn->related[MODULE_APP];
 			struct of_app *all = app ? map_put(&apps, &app, NULL) : NULL;
 
@@ -693,10 +767,16 @@ static void count_for_apps(const struct exchange *exchanges, size_t count)
 			if (pass == 0) {
 				all->asks += asks;
 				all->unread += m->serves && m->unread_ns >= UNREAD_NS;
+				all->unread_ns = max_of(all->unread_ns, m->serves ? m->unread_recent_ns : 0);
+				all->overdue += is_overdue(m);
+				all->overdue_ns = max_of(all->overdue_ns, is_overdue(m) ? m->open_wait_ns : 0);
 			} else {
 				m->app_asks = all->asks - asks;
 				m->app_asks_share = share_of(m->app_asks, threads_of(app));
 				m->app_unread = all->unread;
+				m->app_unread_longest_ns = all->unread_ns;
+				m->app_overdue = all->overdue;
+				m->app_oldest_ns = all->overdue ? all->overdue_ns : UINT64_MAX;
 			}
 		}
 	}
@@ -779,6 +859,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->unaccepted = x->serves && (*module)->inode == 0;
 		services_measure(&state->services, &x->service, m);
 		measure_late(state, x, *module, m);
+		m->app_unread_longest_ns = m->app_oldest_ns = UINT64_MAX;
 		measure_asked(state, own->cookie, m);
 		(*module)->measures.exchange = m;
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))

@@ -18,7 +18,7 @@ struct exchange_measures {
 	uint64_t owed_ns;
 	uint64_t given_base;
 	double given_share;
-	uint64_t app_asks, app_unread;
+	uint64_t app_asks, app_unread, app_unread_longest_ns, app_overdue, app_oldest_ns;
 	double app_asks_share;
 	bool peer_is_here, fell_silent, unaccepted;
 	uint64_t unread_ns, unread_recent_ns;
@@ -26,8 +26,9 @@ struct exchange_measures {
 	uint64_t service_base, service_wait_base_ns;
 	double service_share;
 	double asking_share;
-	uint64_t slow, quick, late, late_wait_ns, past_exchange_ns;
+	uint64_t slow, quick, late, late_wait_ns, past_exchange_ns, past_exchanges;
 	double late_times;
+	bool as_ever;
 	uint64_t open_wait_ns;
 	double open_times;
 	uint64_t answers_timed, answer_ns;
@@ -35,6 +36,8 @@ struct exchange_measures {
 	unsigned timed_now;
 	uint64_t service_quick, service_slow, service_slow_wait_ns, service_waits, service_lengthy;
 	uint64_t service_unanswered, service_unanswered_wait_ns;
+	uint64_t service_pauses, service_pause_ns;
+	double service_fast_share, pause_times;
 	uint64_t service_prompt, service_greeted, service_greeted_wait_ns;
 	uint64_t asked, unanswered, forbidden;
 	bool is_there;

@@ -29,6 +29,8 @@ static const struct field interruption_fields[] = {
 	FIELD(M, gap_path_quiet_ns, DURATION,
 	      "longest time within one of them, or one in progress, without progress of any connection to this host"),
 	FIELD(M, gap_host_quiet_ns, DURATION, "the same of any connection"),
+	FIELD(M, path_gap_ns, DURATION,
+	      "longest time without progress of any connection to this host in the interruptions of any of them"),
 	FIELD(M, gap_link_changes, COUNT, "carrier changes of the outgoing interface during these"),
 	FIELD(M, gap_retrans, COUNT, "segments retransmitted in these"),
 	FIELD(M, gap_free_retrans, COUNT, "segments retransmitted outside of interruptions in the last three windows"),
@@ -192,11 +194,35 @@ static void measure(struct interruption_measures *m, const struct gap_conn *conn
 	m->window_gap_share = scope->span_ns ? fmin(1, (double)closed_ns / (double)scope->span_ns) : NAN;
 }
 
+/* One connection of this window. */
+struct measured {
+	const struct module *path;
+	struct interruption_measures *measures;
+};
+
+/* A request or a reply that was lost in an interruption is late, also on connections that had nothing in flight. */
+static void share_gaps(const struct measured *all, size_t count)
+{
+	struct map paths = MAP_INIT(sizeof(struct module *), sizeof(uint64_t), 1000000);
+
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < count; i++) {
+			struct interruption_measures *m = all[i].measures;
+			uint64_t *longest_ns = map_put(&paths, &all[i].path, NULL);
+
+			if (longest_ns && pass == 0 && m->gap_count > 0)
+				*longest_ns = max_of(*longest_ns, m->gap_path_quiet_ns);
+			m->path_gap_ns = longest_ns ? *longest_ns : UINT64_MAX;
+		}
+	map_done(&paths);
+}
+
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
 	_cleanup_free_ struct gap_entry *items = xmalloc(COMPARED_MAX * sizeof(*items));
 	struct scope scope = {.items = items};
+	VEC(struct measured) measured = {};
 
 	scope.since_ns = state->now_ns > MEMORY_NS ? state->now_ns - MEMORY_NS : 0;
 	scope.span_ns = min_of(state->now_ns - state->first_ns, (uint64_t)MEMORY_NS);
@@ -214,7 +240,10 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m = graph_alloc(graph, sizeof(*m));
 		measure(m, conn, &scope);
 		(*at)->measures.interruption = m;
+		vec_push(&measured, ((struct measured){(*at)->related[MODULE_PATH], m}));
 	}
+	share_gaps(measured.items, measured.count);
+	vec_done(&measured);
 	gap_tracks_end_window(&state->gaps);
 	track_forget(window, &state->devs, NULL);
 }

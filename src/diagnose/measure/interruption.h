@@ -7,7 +7,7 @@
 struct interruption_measures {
 	uint64_t gap_count, gap_ns, gap_timeouts, gap_open_ns;
 	uint64_t gap_conns, gap_others;
-	uint64_t gap_path_quiet_ns, gap_host_quiet_ns;
+	uint64_t gap_path_quiet_ns, gap_host_quiet_ns, path_gap_ns;
 	uint64_t gap_link_changes;
 	uint64_t gap_retrans, gap_free_retrans;
 	double gap_free_share;

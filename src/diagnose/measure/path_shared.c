@@ -78,8 +78,9 @@ static bool is_delayed(const struct conn_measures *m)
 static bool passes_large(const struct conn_measures *m)
 {
 	uint64_t full = (uint64_t)m->mss - m->mss / 8;
-	bool sent = m->acked_bytes != UINT64_MAX && m->acked_bytes > 0 && m->segment_bytes != UINT64_MAX &&
-		    m->segment_bytes >= full;
+	/* A request whose small head was acknowledged, and nothing of its body, has not passed. */
+	bool sent = m->acked_bytes != UINT64_MAX && m->acked_bytes > 0 && m->acked_bytes >= full &&
+		    m->segment_bytes != UINT64_MAX && m->segment_bytes >= full;
 	bool received = m->received_bytes != UINT64_MAX && m->data_segs_in != UINT64_MAX && m->data_segs_in > 0 &&
 			m->received_bytes / m->data_segs_in >= full;
 

@@ -4,8 +4,29 @@
 #include "base/macros.h"
 #include "diagnose/measure/service.h"
 
+/*
+ * A service that stops for a moment, for a lock, a long command or a garbage collection, leaves all its clients waiting
+ * at once. One that is slow with some requests answers others meanwhile.
+ */
+#define PAUSE_LEAST_NS (100 * NSEC_PER_MSEC)
+/* Who waits for longer than since the last reply to anybody waited before: for news. */
+#define PAUSE_SLACK_NS (50 * NSEC_PER_MSEC)
+#define PAUSE_CONNS    2
+/* Replies of a service that keeps up. */
+#define FAST_NS (50 * NSEC_PER_MSEC)
+
+/* The connections of one sample. */
+struct service_moment {
+	uint64_t number, quiet_ns;
+	uint64_t waits_ns[16]; /* long ones, of connections that had replies before; as many as fit */
+	unsigned waits;
+};
+
 struct service_track {
 	struct track track;
+	struct service_moment now;
+	uint64_t pauses, pause_ns;  /* samples of the whole look */
+	uint64_t timed, timed_fast; /* replies of the whole look */
 	uint64_t answers, wait_ns;
 	/* Of the whole look. */
 	uint64_t exchanges, slow, slow_sum_ns, lengthy, unanswered, unanswered_sum_ns;
@@ -42,6 +63,46 @@ static void add_begun(struct service_track *s, const struct service_sample *samp
 	s->greeted_last = sample->number;
 }
 
+static void end_moment(struct service_track *s)
+{
+	const struct service_moment *now = &s->now;
+	unsigned waiting = 0;
+
+	for (unsigned i = 0; i < now->waits; i++)
+		waiting += now->waits_ns[i] <= now->quiet_ns + PAUSE_SLACK_NS;
+	if (waiting < PAUSE_CONNS || now->quiet_ns < PAUSE_LEAST_NS)
+		return;
+	s->pauses++;
+	s->pause_ns = max_of(s->pause_ns, now->quiet_ns);
+}
+
+static void add_moment(struct service_track *s, const struct service_sample *sample)
+{
+	struct service_moment *now = &s->now;
+
+	if (now->number != sample->number) {
+		end_moment(s);
+		*now = (struct service_moment){.number = sample->number, .quiet_ns = UINT64_MAX};
+	}
+	if (sample->quiet_ns == UINT64_MAX)
+		return;
+	now->quiet_ns = min_of(now->quiet_ns, sample->quiet_ns);
+	if (sample->wait_ns >= max_of(sample->least_ns, PAUSE_LEAST_NS) && now->waits < ARRAY_SIZE(now->waits_ns))
+		now->waits_ns[now->waits++] = sample->wait_ns;
+}
+
+/* Of several replies between two samples, one at most took most of that time. */
+static void add_timed(struct service_track *s, const struct service_sample *sample)
+{
+	if (sample->answer_ns == 0)
+		return;
+	s->timed += max_of(sample->exchanges, UINT64_C(1));
+	if (sample->answer_ns <= FAST_NS)
+		s->timed_fast += max_of(sample->exchanges, UINT64_C(1));
+	else if (sample->exchanges > 1)
+		s->timed_fast += sample->exchanges - 1;
+}
+
 void services_note(struct services *services, struct window *window, const struct service *service,
 		   const struct service_sample *sample)
 {
@@ -61,6 +122,8 @@ void services_note(struct services *services, struct window *window, const struc
 	s->exchanges += sample->exchanges;
 	add_ended(s, sample->ended_ns);
 	add_begun(s, sample);
+	add_moment(s, sample);
+	add_timed(s, sample);
 	if (s->sample != window->samples + 1)
 		s->waiting = 0;
 	s->sample = window->samples + 1;
@@ -98,6 +161,9 @@ void services_measure(const struct services *services, const struct service *ser
 	m->service_slow_wait_ns = s && s->slow ? s->slow_sum_ns / s->slow : UINT64_MAX;
 	m->service_waits = s ? s->slow + s->waiting : UINT64_MAX;
 	m->service_lengthy = s ? s->lengthy : UINT64_MAX;
+	m->service_pauses = s ? s->pauses : UINT64_MAX;
+	m->service_pause_ns = s && s->pauses ? s->pause_ns : UINT64_MAX;
+	m->service_fast_share = s && s->timed ? (double)s->timed_fast / (double)s->timed : NAN;
 	m->service_prompt = s ? s->prompt : UINT64_MAX;
 	m->service_greeted = s ? s->greeted_moments : UINT64_MAX;
 	m->service_greeted_wait_ns = s && s->greeted ? s->greeted_sum_ns / s->greeted : UINT64_MAX;

@@ -32,6 +32,9 @@ struct service_sample {
 	uint64_t exchanges; /* the same as changes of direction */
 	uint64_t wait_ns;   /* age of the oldest request without a reply; 0: none */
 	uint64_t ended_ns;  /* how long one waited that no longer does; 0: none */
+	uint64_t least_ns;  /* a wait that is long for its RTT */
+	uint64_t quiet_ns;  /* age of the last reply; UINT64_MAX: none yet */
+	uint64_t answer_ns; /* mean time of the replies since the sample before; 0: unknown */
 	uint64_t number;    /* of the sample */
 	bool began;         /* data was exchanged for the first time since the sample before, or it ended */
 	uint64_t mute_ns;   /* then: from the handshake to the first data received; 0: shorter than a sample */

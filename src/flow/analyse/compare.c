@@ -230,6 +230,21 @@ static uint32_t caller_count(const struct comparison *c, uint32_t fn)
 	return count;
 }
 
+/*
+ * Whether work of the bad sessions begins with this function elsewhere: it is resumed there, as a coroutine is. Its
+ * callers are those that happened to run before.
+ */
+static bool is_resumed(const struct comparison *c, uint32_t fn)
+{
+	const struct profile_place *places = c->profile->places.items;
+	uint64_t calls = 0;
+
+	for (size_t i = 1; i < c->profile->places.count; i++)
+		if (places[i].fn == fn && places[i].parent && places[places[i].parent].is_dispatcher)
+			calls += places[i].group[1].calls;
+	return calls && calls >= c->profile->looked_at[1];
+}
+
 /* Moves from a function with many callers out to its caller, and from a leaf that only wraps a system call. */
 static uint32_t specific_place(const struct comparison *c, uint32_t place)
 {
@@ -250,7 +265,8 @@ static uint32_t specific_place(const struct comparison *c, uint32_t place)
 	}
 	for (;;) {
 		parent = places[place].parent;
-		if (!parent || places[parent].is_dispatcher || caller_count(c, places[place].fn) < COMMON_CALLERS)
+		if (!parent || places[parent].is_dispatcher || caller_count(c, places[place].fn) < COMMON_CALLERS ||
+		    is_resumed(c, places[place].fn))
 			return place;
 		place = parent;
 	}

@@ -70,7 +70,8 @@ struct profiler {
 	/* Of sessions served by several threads, which are read one by one: their order is known only at the end. */
 	SPILL(struct turn_segment) shared;
 	/* Of the thread, as in turn_segment. */
-	uint64_t ready_ticks, idle_ticks, polled_ticks, patient_sum;
+	uint64_t ready_ticks, idle_ticks, polled_ticks, patient_sum, served_ticks;
+	bool has_taken;                /* a value, outside of all segments: the next one is for it */
 	VEC(struct flow_ready) ready;  /* what it reported */
 	SPILL(uint64_t) watched;       /* by socket: data given to epoll */
 	bool is_client_op;             /* the last operation was on a client's socket */
@@ -182,20 +183,39 @@ static inline void count(struct profiler *p, uint8_t group, const struct held_ca
 		f->max_ticks = call->ticks;
 }
 
+/* Who passes a value on does not wait, but its caller. */
+static uint32_t waiting_place(const struct profiler *p, const struct turn_wait *wait)
+{
+	const struct profile_place *places = p->profile->places.items;
+	uint32_t caller = places[wait->place].parent;
+
+	return wait->time == PROFILE_OWN && p->cells->is_push[wait->place] && caller && !places[caller].is_dispatcher
+		       ? caller
+		       : wait->place;
+}
+
+static void count_wait_in_cell(struct profiler *p, uint32_t index, const struct turn_wait *wait)
+{
+	uint32_t slot = p->cells->slot_of.items[index];
+	uint64_t ticks = wait->ticks - wait->queue_ticks;
+
+	if (!ticks || p->since_ns)
+		return;
+	if (slot != DEMUX_NONE)
+		cell_at(p, waiting_place(p, wait), slot)->ticks[wait->time] += ticks;
+	if (wait->time == PROFILE_OWN)
+		p->cells->own_ticks.items[index] += ticks;
+}
+
 static void count_wait(struct profiler *p, uint32_t index, const struct turn_wait *wait)
 {
 	uint8_t group = p->group_of ? p->group_of[index] : 0;
 	struct profile_figures *f;
 
-	if (!wait->place || !wait->ticks || (wait->is_queue && p->cells))
+	if (!wait->place || !wait->ticks)
 		return;
 	if (p->cells) {
-		uint32_t slot = p->cells->slot_of.items[index];
-
-		if (slot != DEMUX_NONE && !p->since_ns)
-			cell_at(p, wait->place, slot)->ticks[wait->time] += wait->ticks;
-		if (wait->time == PROFILE_OWN && !p->since_ns)
-			p->cells->own_ticks.items[index] += wait->ticks;
+		count_wait_in_cell(p, index, wait);
 		return;
 	}
 	if (p->examines)
@@ -391,6 +411,8 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 		segment->idle_ticks = p->idle_ticks;
 		segment->polled_ticks = p->polled_ticks;
 		segment->patient_sum = p->patient_sum;
+		segment->served_ticks = p->served_ticks;
+		segment->is_taken |= p->has_taken;
 		segment->thread = (uint32_t)walk->thread;
 		segment->start_ticks = walk->frames.items[walk->root].ticks;
 		segment->end_ticks = ticks;
@@ -406,7 +428,9 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 			spill_push(&p->shared, *segment);
 		else
 			go_on(p, state, segment);
+		p->served_ticks = ticks;
 	}
+	p->has_taken = false;
 	*segment = (struct turn_segment){};
 	p->pending = (struct turn_wait){};
 	/* A delay that comes now is of the last ones. */
@@ -566,6 +590,7 @@ static void see_outside(struct profiler *p, const struct walk *walk, const struc
 		.idle_ticks = p->idle_ticks,
 		.polled_ticks = p->polled_ticks,
 		.patient_sum = p->patient_sum,
+		.served_ticks = p->served_ticks,
 		.thread = (uint32_t)walk->thread,
 		.start_ticks = op->start_ticks,
 		.end_ticks = op->end_ticks,
@@ -580,6 +605,7 @@ static void see_outside(struct profiler *p, const struct walk *walk, const struc
 		turn_other(&segment, op, place);
 	else if (turn_client(&segment, op, place, &(struct turn_wait){}, &wait))
 		count_client_wait(p, index, &wait);
+	p->served_ticks = op->end_ticks;
 	if (segment.first == TURN_NONE && !segment.place)
 		return;
 	/* Its own time was counted, or is the wait before. */
@@ -848,6 +874,10 @@ static void value(void *context, const struct walk *walk, const struct flow_even
 {
 	struct profiler *p = context;
 
+	if (event->arg == FLOW_VALUE_POP) {
+		p->segment.is_taken |= walk->root != SIZE_MAX && !p->is_known;
+		p->has_taken |= walk->root == SIZE_MAX;
+	}
 	if (event->arg == FLOW_VALUE_PUSH && walk->root != SIZE_MAX) {
 		p->segment.place = place_now(p);
 		p->segment.op_ticks = event->ticks;
@@ -950,7 +980,8 @@ static void walk_all(struct profiler *p)
 		p->weight = summary ? summary->count : 1;
 		p->touched.count = p->window.count = 0;
 		p->delay_ticks = p->delay_client_ticks = 0;
-		p->ready_ticks = p->idle_ticks = p->polled_ticks = p->patient_sum = 0;
+		p->ready_ticks = p->idle_ticks = p->polled_ticks = p->patient_sum = p->served_ticks = 0;
+		p->has_taken = false;
 		p->ready.count = 0;
 		walk_thread(&walk, &visitor, p, i);
 	}

@@ -121,6 +121,17 @@ static uint64_t pause_between(const struct turn_segment *before, const struct tu
 }
 
 /*
+ * A thread that had no session to work for would have taken the value at once: until it did, the value was not there,
+ * and the session waited for something else. Before that, it may have been in the queue behind other sessions.
+ */
+static uint64_t queue_between(const struct turn_segment *before, const struct turn_segment *after, uint64_t gap)
+{
+	if (!after->is_taken)
+		return before->thread != after->thread ? gap : 0;
+	return min_of(gap, after->served_ticks - min_of(before->end_ticks, after->served_ticks));
+}
+
+/*
  * The client did not take bytes: a write was cut short; or the program writes in portions, and waits for the client
  * between them if it has nothing else to do; or a wait reported that the client takes bytes again. If that wait was
  * short, it could be written to before.
@@ -147,27 +158,30 @@ bool turn_between(const struct turn_segment *before, const struct turn_segment *
 		is_stall = is_stalled(before, after, gap);
 		ret_wait->is_pause = !is_stall;
 		ret_wait->time = is_stall ? PROFILE_STALL : PROFILE_OWN;
-		ret_wait->ticks = is_stall ? client_between(before, after, gap) : pause_between(before, after, gap);
+		ret_wait->ticks = is_stall          ? client_between(before, after, gap)
+				  : after->is_taken ? gap
+						    : pause_between(before, after, gap);
 		ret_wait->place = is_stall || !before->place ? after->first_place : before->place;
-		ret_wait->is_queue = !is_stall && before->thread != after->thread;
+		ret_wait->queue_ticks = is_stall ? 0 : queue_between(before, after, ret_wait->ticks);
 		return true;
 	case TURN_OTHER:
 		ret_wait->time = PROFILE_OWN;
-		ret_wait->ticks = wait_between(before, after, gap);
+		ret_wait->ticks = after->is_taken ? gap : wait_between(before, after, gap);
+		ret_wait->queue_ticks = after->is_taken ? queue_between(before, after, gap) : 0;
 		return true;
 	case TURN_START:
 		ret_wait->is_pause = true;
 		ret_wait->time = PROFILE_OWN;
-		ret_wait->ticks = pause_between(before, after, gap);
-		ret_wait->is_queue = before->thread != after->thread;
+		ret_wait->ticks = after->is_taken ? gap : pause_between(before, after, gap);
+		ret_wait->queue_ticks = queue_between(before, after, ret_wait->ticks);
 		return true;
 	case TURN_CLOSE:
 		return whose_turn(before, ret_wait);
 	default:
-		ret_wait->is_queue = true;
 		ret_wait->time = PROFILE_OWN;
 		ret_wait->place = before->place;
-		return before->thread != after->thread;
+		ret_wait->queue_ticks = queue_between(before, after, gap);
+		return after->is_taken || before->thread != after->thread;
 	}
 }
 

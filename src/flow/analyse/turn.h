@@ -34,6 +34,7 @@ struct turn_segment {
 	uint64_t ready_ticks, idle_ticks, polled_ticks;
 	uint64_t patient_sum;  /* time up to waits in which the thread had no work, so far */
 	uint64_t lead_ticks;   /* inside, waiting for the client, before the first bytes */
+	uint64_t served_ticks; /* when the thread last worked for any session before */
 	uint32_t index;        /* of the session in the list */
 	uint32_t calls_before; /* of the session */
 	uint32_t thread;
@@ -43,14 +44,15 @@ struct turn_segment {
 	uint8_t last;     /* the same, of the client: TURN_READ, TURN_WRITE, or none */
 	bool is_partial;  /* the client has yet to take bytes */
 	bool is_writable; /* it begins because a wait reported that the client can take bytes */
+	bool is_taken;    /* it begins with a value that was passed to the thread */
 };
 
 struct turn_wait {
 	enum profile_time time;
 	uint32_t place;
 	uint64_t ticks;
-	bool is_pause; /* own, and for no socket */
-	bool is_queue; /* between two threads: counts only for groups that were given */
+	bool is_pause;        /* own, and for no socket */
+	uint64_t queue_ticks; /* part of it in a queue between two threads: counts only for groups that were given */
 };
 
 /* An operation on the client's own socket. Returns what the time of it and of the wait before counts as, if it does. */

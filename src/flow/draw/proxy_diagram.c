@@ -128,6 +128,9 @@ static void add_side(struct picture *p, const struct session_diagram_options *op
 	session_diagram_draw(list, &own, &side->drawn);
 	vec_each(&side->drawn.lines, line)
 		vec_push(&p->out->lines, xstrdup(*line));
+	/* Messages need one, also where no call of the session is known. */
+	if (!side->drawn.lines.count)
+		vec_push(&p->out->lines, xstrdup(own.prefix));
 	p->out->folded += side->drawn.folded;
 	take_steps(p, side, sessions->trace, &sessions->list.items[session - 1]);
 	call_list_free(list);

@@ -288,8 +288,8 @@ static struct tcp_record *add_tcp(const struct socket_parse *context, struct soc
 static void parse_tcp(const struct socket_parse *context, struct socket_record *socket, const struct nlattr **attrs)
 {
 	struct tcp_info_wire info;
-	struct tcp_record *tcp =
-		add_tcp(context, socket, &info, nl_get_bytes(attrs[INET_DIAG_INFO], &info, sizeof(info)));
+	size_t n = nl_get_bytes(attrs[INET_DIAG_INFO], &info, sizeof(info));
+	struct tcp_record *tcp = add_tcp(context, socket, &info, n);
 
 	if (tcp)
 		fill_congestion(tcp, attrs);
