@@ -26,15 +26,16 @@ else
 	trap fleet_end EXIT
 fi
 
-# free_port: a port that nobody uses now; the next one is free as well.
+# free_port: a port that nobody uses now; the next one is free as well. Below those that the kernel gives to clients: one
+# of them could have it while a server is away.
 free_port() {
 	python3 -c '
-import socket
+import random, socket
 while True:
     a, b = socket.socket(), socket.socket()
-    a.bind(("127.0.0.1", 0))
-    port = a.getsockname()[1]
+    port = random.randrange(12000, 30000)
     try:
+        a.bind(("127.0.0.1", port))
         b.bind(("127.0.0.1", port + 1))
     except (OSError, OverflowError):
         continue
