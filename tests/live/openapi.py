@@ -159,6 +159,9 @@ for pattern, operations in document["paths"].items():
                 status, kind, content = ask("GET", target)
                 count += 1
                 wrong = answer_faults(operation, status, kind, content)
+                # libmicrohttpd 1.0.10 refuses these itself.
+                if (status, kind) == (400, "text/plain") and "%00" in target.partition("?")[0]:
+                    wrong = []
                 if not 200 <= status < 500 or wrong:
                     bad.append("%d %s %s" % (status, target[:120], wrong))
 check("hostile parameters: answers below 500, of their schema", not bad and count > 200, bad[:3] or count)

@@ -155,6 +155,20 @@ static void scene_begin(struct scene *s)
 	s->other = s->tcp;
 }
 
+/* Of a system call by its name; arm64 has only the later one of a pair. */
+static _unused_ uint16_t call_number(const char *name)
+{
+	static const char *const pairs[][2] = {{"poll", "ppoll"}, {"epoll_wait", "epoll_pwait"}};
+	uint64_t number;
+	int r = enum_value_find(&syscall_names, name, &number);
+
+	for (size_t i = 0; r < 0 && i < ARRAY_SIZE(pairs); i++)
+		if (strcmp(name, pairs[i][0]) == 0)
+			r = enum_value_find(&syscall_names, pairs[i][1], &number);
+	REQUIRE(r == 0);
+	return (uint16_t)number;
+}
+
 /* 200 ms of sending that goes well. */
 static _unused_ void send_well(struct scene *s)
 {

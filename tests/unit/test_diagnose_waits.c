@@ -91,14 +91,11 @@ TEST(connects_that_send_nothing)
 /* A second socket, connected to port 53 of the other host. */
 static void look_up(struct scene *s, const char *call)
 {
-	uint64_t number;
-
-	REQUIRE(enum_value_find(&syscall_names, call, &number) == 0);
 	s->has_other = true;
 	s->other_socket.proto = 17;
 	s->other_socket.rport = 53;
 	s->other_socket.inode = 99;
-	s->thread.syscall = (uint16_t)number;
+	s->thread.syscall = call_number(call);
 }
 
 static void wait_for_lookup(struct scene *s, unsigned sample _unused_)

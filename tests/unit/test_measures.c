@@ -369,14 +369,6 @@ TEST(a_connection_attempt)
 
 /* --- applications --- */
 
-static uint16_t call_number(const char *name)
-{
-	uint64_t number;
-
-	REQUIRE(enum_value_find(&syscall_names, name, &number) == 0);
-	return (uint16_t)number;
-}
-
 static void busy_app(struct scene *s, unsigned n)
 {
 	static const char states[SAMPLES] = {'T', 't', 'Z', 'R', 'R', 'R', 'S', 'S', 'S', 'S'};
