@@ -139,7 +139,7 @@ TEST(requests_that_wait)
 	static const struct expected rarely[] = {
 		{"past_exchanges", "5"}, {"past_exchange_ns", "500000000"}, {"as_ever", "true"}, {}};
 	static const struct expected twice[] = {
-		{"past_exchanges", "2"}, {"past_exchange_ns", "250000000"}, {"as_ever", "true"}, {}};
+		{"past_exchanges", "2"}, {"past_exchange_ns", "250000000"}, {"as_ever", "false"}, {}};
 	static const struct expected as_often[] = {
 		{"past_exchanges", "6"}, {"past_exchange_ns", "750000000"}, {"as_ever", "true"}, {}};
 	static const struct expected more_often[] = {

@@ -130,7 +130,8 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 #define TICKS_NS (2 * NSEC_PER_MSEC)
 /* A wait that is this many times the mean before the run is no long request of a kind that comes now and then. */
 #define OVERDUE_TIMES 100
-#define OVERDUE_PAST  5
+/* With fewer exchanges before the run there is no mean. */
+#define PAST_ENOUGH 5
 
 /* The longest time for which a program did not read, and what its buffer held then. */
 struct unread {
@@ -628,12 +629,12 @@ static double times_past(uint64_t wait_ns, const struct exchange_measures *m)
 }
 
 /*
- * Waits as long as the mean exchange before, or not much longer: the fewer they were, the less the mean says. One that
- * is much longer is that of a connection which is younger than its program.
+ * Waits as long as the mean exchange before, or not much longer. With fewer of them there is no mean: a service that was
+ * slow from the start is slow. A wait that is much longer is that of a connection which is younger than its program.
  */
 static bool is_as_ever(double times, uint64_t exchanges)
 {
-	return times >= 0.5 && times < (exchanges < 3 ? 5 : exchanges < 6 ? 2 : 1.2);
+	return exchanges >= PAST_ENOUGH && times >= 0.5 && times < (exchanges == PAST_ENOUGH ? 2 : 1.2);
 }
 
 static void measure_late(const struct state *state, const struct exchange_track *x, const struct module *conn,
@@ -744,7 +745,7 @@ static bool waits_for_peer(const struct conn_measures *own, const struct exchang
 
 static bool is_overdue(const struct exchange_measures *m)
 {
-	return m->serves && m->open_times >= OVERDUE_TIMES && m->past_exchanges >= OVERDUE_PAST;
+	return m->serves && m->open_times >= OVERDUE_TIMES && m->past_exchanges >= PAST_ENOUGH;
 }
 
 /*
