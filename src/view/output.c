@@ -429,9 +429,9 @@ uint64_t output_batch(struct output *output, const struct output_batch *batch)
 	vec_each(&output->view.columns, column)
 		if (column->ref.field->names)
 			(void)enum_names_get(column->ref.field->names);
-	for (i = 0; i < batch->count && !(beside && output->view.settled); i++)
+	for (i = 0; i < batch->count && !output->out.error && !(beside && output->view.settled); i++)
 		shown += show_row(output, &output->view, batch, i, room);
-	if (i < batch->count)
+	if (i < batch->count && !output->out.error)
 		shown += show_beside(output, batch, i, min_of(worker_cpus(), (unsigned)LANES));
 	output->has_records |= shown > 0;
 	return shown;

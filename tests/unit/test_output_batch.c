@@ -2,6 +2,7 @@
 /* Many records at once, by several threads: the output is, byte for byte, that of one after the other. */
 #include "unit.h"
 
+#include <sched.h>
 #include <sys/mman.h>
 
 #include "sample.h"
@@ -96,7 +97,7 @@ TEST(the_filter_counts_what_it_lets_through)
 	compare((struct output_options){.where = "pid > 50000 and state == ESTABLISHED"}, want);
 }
 
-TEST(a_full_disk_ends_it)
+static void write_to_a_full_disk(void)
 {
 	static const struct shape shape = {.count = 1, .types = {&sample_type}};
 	struct output_batch batch = {.count = ROWS, .make = make, .room_size = sizeof(struct room)};
@@ -105,4 +106,23 @@ TEST(a_full_disk_ends_it)
 	REQUIRE(output_open(&(struct output_options){.file = "/dev/full"}, &shape, &output, NULL) == 0);
 	CHECK(output_batch(output, &batch) < ROWS * 6 / 7);
 	CHECK_EQ_INT(output_close(output), -ENOSPC);
+}
+
+TEST(a_full_disk_ends_it)
+{
+	write_to_a_full_disk();
+}
+
+TEST(a_full_disk_ends_it_on_one_cpu)
+{
+	cpu_set_t all, one;
+
+	CPU_ZERO(&one);
+	REQUIRE(sched_getaffinity(0, sizeof(all), &all) == 0);
+	for (int cpu = 0; CPU_COUNT(&one) == 0 && cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &one);
+	REQUIRE(sched_setaffinity(0, sizeof(one), &one) == 0);
+	write_to_a_full_disk();
+	REQUIRE(sched_setaffinity(0, sizeof(all), &all) == 0);
 }
