@@ -26,8 +26,8 @@ else
 	trap fleet_end EXIT
 fi
 
-# free_port: a port that nobody uses now; the next one is free as well. Below those that the kernel gives to clients: one
-# of them could have it while a server is away.
+# free_port: a port that nobody uses now; the next one is free as well. Below those that the kernel gives to clients:
+# one of them could have it while a server is away.
 free_port() {
 	python3 -c '
 import random, socket

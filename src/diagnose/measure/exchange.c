@@ -629,8 +629,8 @@ static double times_past(uint64_t wait_ns, const struct exchange_measures *m)
 }
 
 /*
- * Waits as long as the mean exchange before, or not much longer. With fewer of them there is no mean: a service that was
- * slow from the start is slow. A wait that is much longer is that of a connection which is younger than its program.
+ * Waits as long as the mean exchange before, or not much longer. With fewer of them there is no mean: a service that
+ * was slow from the start is slow. A wait that is much longer is that of a connection younger than its program.
  */
 static bool is_as_ever(double times, uint64_t exchanges)
 {
