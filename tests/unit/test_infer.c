@@ -202,7 +202,7 @@ TEST(certainty_without_a_piece_of_evidence)
 	CHECK_NEAR(hypothesis_without(h, &(struct evidence){.family = "z", .factor = 0.9}), h->certainty, 1e-9);
 }
 
-/* Of a window of one sample, only what moves or is waited for. */
+/* A window of one sample shows only what moves, and what somebody waits on. */
 TEST(a_coarse_window_leaves_out_the_quiet)
 {
 	_cleanup_(knowledge_freep) struct knowledge *k =

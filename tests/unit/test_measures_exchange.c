@@ -64,7 +64,7 @@ static void was_answered_faster(struct scene *s, unsigned sample)
 	s->process.start_ns = 40190 * MS;
 }
 
-/* So many requests in so many milliseconds before. */
+/* Requests before the run, and the time they took. */
 static void has_asked(struct scene *s, unsigned sample, uint32_t requests, uint64_t ms)
 {
 	is_answered_late(s, sample);
