@@ -256,7 +256,8 @@ __noinline __u64 blocking_open_question(__u32 tgid)
 			q->asked_ns = 0;
 			continue;
 		}
-		if (q->asked_ns > newest_ns) {
+		q->polled = 1;
+		if (q->pushes < BLOCKING_PUSHES && q->asked_ns > newest_ns) {
 			newest_ns = q->asked_ns;
 			found = q->sk | (state == TCP_SYN_SENT);
 		}
@@ -544,6 +545,11 @@ static __always_inline void ask(struct sock *sk, bool connects)
 			q = &program->questions[i];
 	if (!q)
 		q = &program->questions[program->next++ % BLOCKING_QUESTIONS];
+	if (q->sk != (__u64)sk || q->ports != ports_of(sk) || BPF_CORE_READ(tp, bytes_received))
+		q->pushes = 0;
+	else if (q->polled)
+		q->pushes++;
+	q->polled = 0;
 	q->sk = (__u64)sk;
 	q->ports = ports_of(sk);
 	q->copied_seq = connects ? 0 : BPF_CORE_READ(tp, copied_seq);

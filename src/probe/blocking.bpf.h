@@ -79,12 +79,17 @@ struct blocking_skip {
 #define BLOCKING_SKIP_MAX 32
 #define BLOCKING_OFTEN_NS 100000
 
+/* A connection that never received anything and was sent this much between polls carries a stream, no questions. */
+#define BLOCKING_PUSHES 4
+
 /* A question: the last data on the connection was sent by this program; or it connects. */
 struct blocking_question {
 	__u64 sk;
 	__u64 asked_ns; /* 0: none */
 	__u32 ports;
 	__u32 copied_seq; /* reading an answer moves it */
+	__u32 pushes;     /* sent after a poll, without anything received before */
+	__u32 polled;     /* since it was asked */
 };
 
 struct blocking_program {

@@ -135,6 +135,29 @@ def sending(port, _log):
         connection.sendall(b"s" * 65536)
 
 
+def sink(port, _log):
+    """Reads, and never answers."""
+    listener = socket.create_server((ADDRESS, port))
+    print("ready", flush=True)
+    connection = listener.accept()[0]
+    while connection.recv(65536):
+        pass
+
+
+def pushing(port, log):
+    """A client with an event loop that sends without ever expecting an answer."""
+    connection = socket.create_connection((ADDRESS, port))
+    connection.setblocking(False)
+    loop = selectors.EpollSelector()
+    loop.register(connection, selectors.EVENT_READ)
+    clock = Clock(log)
+    while True:
+        connection.sendall(b"p" * 200)
+        loop.select(0.01)
+        clock.part("idle")
+        clock.write()
+
+
 def connecting(port, _log):
     """Fills the accept queue of the deaf one, and connects once more."""
     fillers = []

@@ -21,15 +21,17 @@ start slow server 7002 0.2
 start idle idle 7003
 start deaf deaf 7004
 start names name_server 0
-for name in server slow idle deaf names; do
+start sink sink 7006
+for name in server slow idle deaf names sink; do
 	wait_for 20 has_line "$room/$name.out" ready || exit 1
 done
 start mixed mixed 7001
 start polling polling 7001
 start pool pool 7002
 start sending sending 7004
+start pushing pushing 7006
 start resolving resolving 0
-for name in mixed polling pool; do
+for name in mixed polling pool pushing; do
 	wait_for 20 test -s "$room/$name.log" || exit 1
 done
 wait_for 20 sh -c "nsenter --net=/run/netns/$net -- ss -Htn state established '( dport = :7004 )' | grep -q ." || exit 1
@@ -106,6 +108,8 @@ result(all(abs(sum(s["share"] for s in p["shares"]) - 1) < 1e-6 for p in report[
 near("mixed", ["cpu", "cpu-wait", "answer", "other"])
 near("polling", ["cpu", "cpu-wait", "answer", "idle"])
 near("pool", ["cpu", "cpu-wait", "answer"])
+near("pushing", ["cpu", "cpu-wait", "idle"])
+result(not any(on("pushing", what) for what in ("answer", "network")), "pushing: nothing is asked", shares("pushing"))
 waits("pool", "answer", "peer:127.0.0.1:7002")
 waits("idle", "idle", None)
 waits("sending", "peer-reading", "peer:127.0.0.1:7004")
@@ -119,7 +123,7 @@ result(len({p["estimate"] for p in report["time"]}) == 1, "all shares are exact,
 result(isinstance(report["not_seen"], list) and report["baseline_s"] == 0, "what was not seen, and no baseline")
 END
 python3 "$room/check.py" "$room" "$load" "mixed=$pid_mixed" "polling=$pid_polling" "pool=$pid_pool" "idle=$pid_idle" \
-	"sending=$pid_sending" "connecting=$pid_connecting" "resolving=$pid_resolving" "curl=$pid_curl" \
+	"sending=$pid_sending" "pushing=$pid_pushing" "connecting=$pid_connecting" "resolving=$pid_resolving" "curl=$pid_curl" \
 	>"$room/check.out" 2>&1
 while IFS= read -r line; do
 	case $line in
@@ -134,6 +138,10 @@ like "$(cat "$room/check.out")" 'no baseline' 'every comparison was made'
 "$nest" diagnose -f "$room/time.nest" --json >"$room/replay.json" 2>/dev/null
 is "$(tail -n 1 "$room/replay.json" | from_json 'len(j["time"]) > 5 and j["time"]')" \
 	"$(tail -n 1 "$room/time.json" | from_json 'j["time"]')" 'the recording divides the time alike'
+
+# A stream that nothing answers waits for no reply.
+unlike "$("$nest" diagnose -N "$net" -p "$pid_pushing" -d 2 --past none 2>/dev/null)" 'waits for replies' \
+	'pushing: no reply is missing'
 
 # One program: the answer comes first.
 "$nest" diagnose -N "$net" -p "$pid_pool" --past none >"$room/text.out" 2>/dev/null

@@ -63,11 +63,12 @@ static void find_server_wait(const struct module *conn, struct wait *wait)
 static void find_client_wait(const struct module *conn, struct wait *wait)
 {
 	const struct exchange_measures *m = conn->measures.exchange;
+	uint64_t received = conn->measures.conn->received_bytes;
 
 	if (is_wait(m->unreplied_ns)) {
 		wait->kind = WAIT_REPLY;
 		wait->ns = m->unreplied_ns;
-	} else if (m->reply_wait_share >= WAIT_SHARE) {
+	} else if (m->reply_wait_share >= WAIT_SHARE && received != UINT64_MAX && received > 0) {
 		wait->kind = WAIT_REPLIES;
 		wait->share = m->reply_wait_share;
 	}

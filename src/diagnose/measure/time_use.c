@@ -189,7 +189,7 @@ struct service_facts {
 	double rwnd, busy; /* sums of shares */
 	double unsettled;  /* share in which data was unacknowledged, of one that retransmits */
 	bool out_of_order; /* segments arrived after a loss */
-	bool unreplied;    /* the whole window */
+	bool unreplied;    /* the whole window; of a stream that nothing answers, not */
 	bool unheard;      /* of one connection, what was last was sent, not received */
 	double reply_wait; /* share of samples */
 	double held_back;  /* share of samples with data that may not be sent yet */
@@ -207,7 +207,8 @@ static double real(double value)
 	return isnan(value) ? 0 : value;
 }
 
-static void add_facts(struct map *facts, const struct service_key *key, const struct module *conn, bool heard)
+static void add_facts(const struct window *window, struct map *facts, const struct service_key *key,
+		      const struct module *conn, bool heard)
 {
 	const struct conn_measures *m = conn->measures.conn;
 	const struct exchange_measures *x = conn->measures.exchange;
@@ -233,7 +234,8 @@ static void add_facts(struct map *facts, const struct service_key *key, const st
 	if (m->min_rtt_ns > 0)
 		f->rtt_ns = min_of(f->rtt_ns, m->min_rtt_ns);
 	if (x && !x->serves) {
-		f->unreplied |= x->unreplied_ns != UINT64_MAX;
+		f->unreplied |= x->unreplied_ns != UINT64_MAX &&
+				(known(m->received_ever_bytes) > 0 || x->unreplied_ns >= window->span_ns);
 		f->reply_wait = fmax(f->reply_wait, real(x->reply_wait_share));
 	}
 }
@@ -255,12 +257,12 @@ static struct map find_facts(const struct window *window, const struct state *st
 		key.app = (*at)->related[MODULE_APP];
 		if (x && x->serves) {
 			key.lport = m->lport;
-			add_facts(&facts, &key, *at, is_heard);
+			add_facts(window, &facts, &key, *at, is_heard);
 		} else {
 			key.rport = m->rport;
 		}
 		key.raddr = m->raddr;
-		add_facts(&facts, &key, *at, is_heard);
+		add_facts(window, &facts, &key, *at, is_heard);
 	}
 	return facts;
 }
