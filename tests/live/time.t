@@ -123,7 +123,8 @@ result(len({p["estimate"] for p in report["time"]}) == 1, "all shares are exact,
 result(isinstance(report["not_seen"], list) and report["baseline_s"] == 0, "what was not seen, and no baseline")
 END
 python3 "$room/check.py" "$room" "$load" "mixed=$pid_mixed" "polling=$pid_polling" "pool=$pid_pool" "idle=$pid_idle" \
-	"sending=$pid_sending" "pushing=$pid_pushing" "connecting=$pid_connecting" "resolving=$pid_resolving" "curl=$pid_curl" \
+	"sending=$pid_sending" "pushing=$pid_pushing" "connecting=$pid_connecting" "resolving=$pid_resolving" \
+	"curl=$pid_curl" \
 	>"$room/check.out" 2>&1
 while IFS= read -r line; do
 	case $line in
