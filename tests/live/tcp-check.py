@@ -174,9 +174,8 @@ holds("tcpconnlat: a SYN that was lost costs a second, ms",
       1300 if slow == 1 else 10000)
 
 states = [(e["oldstate"], e["newstate"]) for e in reported("states") if e["lport"] == port_of["lossy"]]
-# The port is known from the second change on.
-same("tcpstates: a connection from its beginning to its end", states[:2] + states[-1:],
-     [("SYN_SENT", "ESTABLISHED"), ("ESTABLISHED", "FIN_WAIT1"), ("FIN_WAIT2", "CLOSE")])
+same("tcpstates: a connection from its beginning to its end", states[:3] + states[-1:],
+     [("CLOSE", "SYN_SENT"), ("SYN_SENT", "ESTABLISHED"), ("ESTABLISHED", "FIN_WAIT1"), ("FIN_WAIT2", "CLOSE")])
 
 # --- retransmissions -------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ Each connection of the client has a name; the server's port says what is done:
     11 paced   a sink for a client with a rate     12 late   reads 300 ms after something came
 """
 import fcntl
+import itertools
 import json
 import select
 import socket
@@ -111,10 +112,13 @@ class Client:
         self.hosts = {4: host, 6: host6}
         self.done = []
         self.lock = threading.Lock()
+        self.ports = itertools.count(33000)
 
     def connect(self, port, version=4):
+        """From a port of its own: the kernel gives one to several connections, and the checks know them by it."""
         connection = socket.socket(socket.AF_INET6 if version == 6 else socket.AF_INET, socket.SOCK_STREAM)
         connection.settimeout(20)
+        connection.bind(("", next(self.ports)))
         connection.connect((self.hosts[version], port))
         return connection
 
@@ -148,12 +152,10 @@ class Client:
         connection.close()
 
     def refused(self):
-        connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
-            connection.connect((self.hosts[4], CLOSED))
+            self.connect(CLOSED)
         except ConnectionRefusedError:
             pass
-        connection.close()
 
     def two_writes(self, name, nodelay):
         """Two small writes and a read: the second waits for the first one's acknowledgement, unless told not to."""
