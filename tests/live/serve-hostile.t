@@ -20,13 +20,12 @@ port, token, document = int(sys.argv[1]), sys.argv[2], json.load(open(sys.argv[3
 def connect():
     return socket.create_connection(("127.0.0.1", port), 30)
 
-def ask(data, whole=False):
-    """The status of the answer; 0: it was disconnected. What is no whole request ends with the client's side."""
+def ask(data):
+    """The status of the answer; 0: it was disconnected."""
     with connect() as s:
         try:
             s.sendall(data)
-            if not whole:
-                s.shutdown(socket.SHUT_WR)
+            s.shutdown(socket.SHUT_WR)
             answer = s.recv(100)
         except OSError:
             return 0
@@ -78,8 +77,7 @@ for path, operations in document["paths"].items():
             target = re.sub(r"\{\w+\}", quoted or "x", path)
             query = "&".join(p["name"] + "=" + quoted for p in operation["parameters"] if p["in"] == "query")
             target += "?" + query if query else ""
-            origin = b"Origin: http://127.0.0.1:%d\r\n" % port
-            status = ask(request(target.encode(), origin, method.upper().encode()), whole=True)
+            status = ask(request(target.encode(), b"Origin: http://127.0.0.1:%d\r\n" % port, method.upper().encode()))
             count += 1
             if not 200 <= status < 500 and status != 503:
                 check("%s %s" % (method, target[:80]), False, status)
