@@ -22,6 +22,8 @@
 const char store_log_sql[] = "PRAGMA journal_mode = WAL;"
 			     "PRAGMA wal_autocheckpoint = 2000;";
 const char store_open_sql[] = "PRAGMA page_size = 8192;"
+			      /* Somebody may read the file at the moment when its log begins. */
+			      "PRAGMA busy_timeout = 2000;"
 			      "PRAGMA synchronous = NORMAL;"
 			      /* What is deleted need not be overwritten: the file is as private as its rows. */
 			      "PRAGMA secure_delete = OFF;"

@@ -124,6 +124,48 @@ TEST(an_existing_file_is_not_overwritten)
 	CHECK_HAS_TEXT(why.text, "already exists");
 }
 
+/* Reads the file, still empty, until a writer has changes for it and has waited for 100 ms. */
+static _noreturn_ void read_until_written(const struct room *room, int ready)
+{
+	_cleanup_free_ char *journal = xasprintf("%s-journal", room->path);
+	sqlite3 *db;
+
+	if (sqlite3_open(room->path, &db) != SQLITE_OK ||
+	    sqlite3_exec(db, "BEGIN; SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL) != SQLITE_OK ||
+	    write(ready, "", 1) != 1)
+		_exit(1);
+	for (int i = 0; i < 1000 && access(journal, F_OK) < 0; i++)
+		(void)usleep(5000);
+	(void)usleep(100000);
+	_exit(sqlite3_exec(db, "END", NULL, NULL, NULL) == SQLITE_OK ? 0 : 1);
+}
+
+TEST(a_reader_does_not_end_a_recording_that_begins)
+{
+	_cleanup_room_ struct room room;
+	struct store *store = NULL;
+	struct why why = {};
+	int ready[2], status;
+	char byte;
+	pid_t pid;
+
+	room_make(&room);
+	REQUIRE(pipe(ready) == 0);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (pid == 0)
+		read_until_written(&room, ready[1]);
+	(void)close(ready[1]);
+	REQUIRE(read(ready[0], &byte, 1) == 1);
+	(void)close(ready[0]);
+	if (CHECK_OK(store_create(room.path, "test", &store, &why)))
+		CHECK_OK(store_close(store, &why));
+	else
+		unit_note("%s", why.text);
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	CHECK_EQ_INT(status, 0);
+}
+
 TEST(what_was_committed_survives_a_kill)
 {
 	_cleanup_room_ struct room room;
