@@ -329,12 +329,60 @@ static bool is_drawn(const struct drawing *drawing, const struct place *place, c
 	return drawn;
 }
 
+/* Kinds of which a program has hundreds, with names that say nothing to a reader. */
+static bool is_one_of_many(const struct module_record *module)
+{
+	return module->kind == MODULE_CONN || module->kind == MODULE_UDP || module->kind == MODULE_THREAD;
+}
+
+static const char *main_limit(const struct module_record *module)
+{
+	const char *name = "";
+	double most = 0, share;
+
+	for (uint32_t i = 0; module->limited_by.count > 0 && i < limit_type.field_count; i++) {
+		share = value_get(&limit_type.fields[i], module->limited_by.items).real;
+		if (share > most) {
+			most = share;
+			name = limit_type.fields[i].name;
+		}
+	}
+	return name;
+}
+
+/* What is drawn of a module and below it, without the names of those that are many. Each culprit has a look of its own. */
+static void add_look(const struct drawing *drawing, struct buf *look, const struct place *place,
+		     const struct module_record *conn)
+{
+	const struct module_record *module = place->module;
+	bool named = place->accused || !is_one_of_many(module);
+	const struct place *below;
+
+	if (module->kind == MODULE_CONN)
+		conn = module;
+	buf_add_format(look, "%s %s %s(", named ? module->id : module_kind_name(module->kind), module->state,
+		       main_limit(module));
+	for (uint32_t i = 0; i < module->depends_on.count; i++)
+		if ((below = place_below(drawing, module, i, conn)) && is_drawn(drawing, below, conn))
+			add_look(drawing, look, below, conn);
+	buf_add_char(look, ')');
+}
+
+struct place_list {
+	struct place **items;
+	size_t count, room;
+};
+
+static void add_siblings(const struct drawing *drawing, struct tree_node *parent, const struct place_list *siblings,
+			 const struct module_record *conn);
+
 static void add_module(const struct drawing *drawing, struct tree_node *parent, struct place *place,
 		       const struct module_record *conn)
 {
 	const struct module_record *module = place->module;
 	const char *words = state_words(module->state);
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
+	struct place_list all_below = {};
 	struct tree_node *node;
 	struct place *below;
 
@@ -353,7 +401,48 @@ static void add_module(const struct drawing *drawing, struct tree_node *parent, 
 			buf_text(&text));
 	for (uint32_t i = 0; i < module->depends_on.count; i++)
 		if ((below = place_below(drawing, module, i, conn)) && is_drawn(drawing, below, conn))
-			add_module(drawing, node, below, conn);
+			vec_push(&all_below, below);
+	add_siblings(drawing, node, &all_below, conn);
+	vec_done(&all_below);
+}
+
+struct alike {
+	uint32_t count;
+	bool drawn; /* the first of them */
+};
+
+/* Of three siblings or more that look alike, the first is drawn and the others are counted. */
+static void add_siblings(const struct drawing *drawing, struct tree_node *parent, const struct place_list *siblings,
+			 const struct module_record *conn)
+{
+	struct map looks = MAP_INIT(0, sizeof(struct alike), 0);
+	_cleanup_buf_ struct buf look = BUF_INIT(1 << 16);
+	struct alike *alike;
+
+	for (size_t i = 0; !drawing->all && i < siblings->count; i++) {
+		buf_clear(&look);
+		add_look(drawing, &look, siblings->items[i], conn);
+		alike = map_put(&looks, buf_text(&look), NULL);
+		alike->count++;
+	}
+	vec_each(siblings, place) {
+		buf_clear(&look);
+		if (!drawing->all)
+			add_look(drawing, &look, *place, conn);
+		alike = map_get(&looks, buf_text(&look));
+		if (alike && alike->count > 2 && alike->drawn) {
+			(*place)->drawn = true;
+			continue;
+		}
+		add_module(drawing, parent, *place, conn);
+		if (!alike)
+			continue;
+		alike->drawn = true;
+		if (alike->count > 2)
+			tree_add(drawing->tree, parent, OUT_PLAIN, NULL, "%u more like this; --all shows them",
+				 alike->count - 1);
+	}
+	map_done(&looks);
 }
 
 static void print_graph(const struct diagnosis_record *record, bool all, struct out *out)
@@ -361,6 +450,7 @@ static void print_graph(const struct diagnosis_record *record, bool all, struct 
 	const struct module_record *modules = record->modules.items;
 	_cleanup_(tree_freep) struct tree *tree = tree_new();
 	struct drawing drawing = {tree, MAP_INIT(0, sizeof(struct place), 0), all};
+	struct place_list roots = {};
 	size_t shown = 0, hidden = 0;
 
 	find_places(&drawing, record);
@@ -368,8 +458,10 @@ static void print_graph(const struct diagnosis_record *record, bool all, struct 
 		struct place *place = map_get(&drawing.places, modules[i].id);
 
 		if (!place->needed && is_drawn(&drawing, place, NULL))
-			add_module(&drawing, NULL, place, NULL);
+			vec_push(&roots, place);
 	}
+	add_siblings(&drawing, NULL, &roots, NULL);
+	vec_done(&roots);
 	/* A culprit that no drawn module depends on stands by itself. */
 	for (uint32_t i = 0; i < record->modules.count; i++) {
 		struct place *place = map_get(&drawing.places, modules[i].id);
