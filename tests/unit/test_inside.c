@@ -122,9 +122,28 @@ TEST(both_ends_of_a_connection_find_each_other)
 	inside_link(g);
 	CHECK(client->other_end == server && server->other_end == client);
 	CHECK(client->measures.exchange->peer_is_here && server->measures.exchange->peer_is_here);
+	CHECK(!client->measures.exchange->peer_is_hidden);
 	CHECK(module_traffic(client) == module_traffic(server));
 	CHECK(!here->other_end && !there->other_end && !here->measures.exchange->peer_is_here);
 	CHECK(module_traffic(here) != module_traffic(there));
+}
+
+TEST(an_end_of_an_unknown_program_is_hidden)
+{
+	struct module app = {}, other = {.inode = 4711};
+	struct exchange_measures m = {};
+
+	exchange_set_other_end(&m, &other);
+	CHECK(m.peer_is_here && m.peer_is_hidden);
+	/* Not accepted yet: no program has it. */
+	other.inode = 0;
+	exchange_set_other_end(&m, &other);
+	CHECK(m.peer_is_here && !m.peer_is_hidden);
+	other = (struct module){.inode = 4711, .related[MODULE_APP] = &app};
+	exchange_set_other_end(&m, &other);
+	CHECK(m.peer_is_here && !m.peer_is_hidden);
+	exchange_set_other_end(&m, NULL);
+	CHECK(!m.peer_is_here && !m.peer_is_hidden);
 }
 
 TEST(forwarded_flows_are_part_of_a_connection)

@@ -338,6 +338,25 @@ TEST(a_stuck_connection)
 	CHECK_EQ_INT(conn->activity, ACTIVITY_WAITING);
 }
 
+/* The timer of zero window probes backs off as well; nothing is lost on the path. */
+static void closed_window(struct scene *s, unsigned n)
+{
+	stuck_conn(s, n);
+	s->socket.timer = SOCKET_TIMER_PERSIST;
+	s->tcp.unacked = 0;
+}
+
+TEST(a_closed_window_is_not_stuck_on_the_path)
+{
+	_cleanup_measured_ struct graph *graph = measure(closed_window, NULL, 1);
+	const struct module *conn = module_of(graph, CONN);
+
+	check_some(&conn_measures_type, conn->measures.conn,
+		   (struct expected[]){{"stuck", "true"}, {"backoff", "1"}, {"timer", "\"persist\""}, {}});
+	check_some(&path_measures_type, conn->measures.path,
+		   (struct expected[]){{"path_stuck", "0"}, {"path_moving", "0"}, {"peer_stuck", "0"}, {}});
+}
+
 static void connecting(struct scene *s, unsigned n)
 {
 	s->socket.state = SOCKET_SYN_SENT;

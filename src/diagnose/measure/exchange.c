@@ -52,6 +52,7 @@ static const struct field exchange_fields[] = {
 	      "mean exchange before"),
 	FIELD(E, app_oldest_ns, DURATION, "time since the oldest of these requests"),
 	FIELD(E, peer_is_here, BOOL, "its other end is also on this host"),
+	FIELD(E, peer_is_hidden, BOOL, "it is, and belongs to a program that is not known (without privilege)"),
 	FIELD(E, fell_silent, BOOL,
 	      "received data in every earlier window without a long pause, and has received none for half a second"),
 	FIELD(E, unread_ns, DURATION, "time for which its program has not read received data, at the end"),
@@ -801,6 +802,13 @@ static struct ends ends_of(const struct conn_measures *conn, bool reversed)
 	return ends;
 }
 
+void exchange_set_other_end(struct exchange_measures *m, const struct module *other)
+{
+	m->peer_is_here = other != NULL;
+	/* One that no program has accepted has no owner either, and its listener is judged. */
+	m->peer_is_hidden = other && !other->related[MODULE_APP] && other->inode != 0;
+}
+
 static void find_other_ends(const struct exchange *exchanges, size_t count)
 {
 	struct map all = MAP_INIT(sizeof(struct ends), sizeof(struct module *), 1000000);
@@ -817,7 +825,7 @@ static void find_other_ends(const struct exchange *exchanges, size_t count)
 		struct module *const *slot = map_get(&all, &ends);
 
 		exchanges[i].conn->other_end = slot ? *slot : NULL;
-		exchanges[i].measures->peer_is_here = slot != NULL;
+		exchange_set_other_end(exchanges[i].measures, slot ? *slot : NULL);
 	}
 	map_done(&all);
 }

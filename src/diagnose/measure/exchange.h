@@ -20,7 +20,7 @@ struct exchange_measures {
 	double given_share;
 	uint64_t app_asks, app_unread, app_unread_longest_ns, app_overdue, app_oldest_ns;
 	double app_asks_share;
-	bool peer_is_here, fell_silent, unaccepted;
+	bool peer_is_here, peer_is_hidden, fell_silent, unaccepted;
 	uint64_t unread_ns, unread_recent_ns;
 	double unread_recent_fill;
 	uint64_t service_base, service_wait_base_ns;
@@ -45,3 +45,8 @@ struct exchange_measures {
 };
 
 extern const struct record_type exchange_measures_type;
+
+struct module;
+
+/* The module of its other end, where that is on this host; NULL: it is not. */
+void exchange_set_other_end(struct exchange_measures *m, const struct module *other);

@@ -103,7 +103,7 @@ static void set_other_end(struct graph *graph, struct module *conn, struct modul
 		return;
 	m = graph_alloc(graph, sizeof(*m));
 	*m = *conn->measures.exchange;
-	m->peer_is_here = true;
+	exchange_set_other_end(m, other);
 	conn->measures.exchange = m;
 }
 

@@ -111,7 +111,8 @@ static bool is_established(const struct conn_measures *m)
 
 static void count_conn(struct tally *t, const struct conn_measures *m, bool unanswered)
 {
-	bool stuck = m->stuck && m->backoff >= 1;
+	/* The window of the peer is closed, or something here refuses what is sent: nothing is lost on the path. */
+	bool stuck = m->stuck && m->backoff >= 1 && m->timer != SOCKET_TIMER_PERSIST;
 	bool moving = !stuck && conn_is_moving(m);
 
 	t->conns++;
