@@ -7,4 +7,5 @@
 struct asking_row {
 	__u64 cookie;
 	__u64 sent_last;
+	__u64 delivered_us; /* since data that was sent was last acknowledged */
 };

@@ -135,6 +135,17 @@ static bool any_unknown(struct state *state, const struct snapshot *snapshot)
 
 /* --- finding out --- */
 
+/* What the kernel tells of a connection; the second is the age of the last ACK of data that was sent. */
+struct order {
+	bool sent_last;
+	uint64_t delivered_ns;
+};
+
+static bool is_sent_last(const struct order *order, const struct tcp_record *t)
+{
+	return order->sent_last || order->delivered_ns + TCP_ORDER_SLACK_NS < t->last_received_ns;
+}
+
 /* An iterator sees the namespace of the thread that creates it. */
 static int walk(struct state *state, struct map *found, struct why *why)
 {
@@ -146,10 +157,10 @@ static int walk(struct state *state, struct map *found, struct why *why)
 		return why_set(why, -errno, "cannot iterate over connections: %s", strerror(errno));
 	while ((n = read(fd, rows, sizeof(rows))) > 0)
 		for (size_t i = 0; i < (size_t)n / sizeof(rows[0]); i++) {
-			bool *sent_last = map_put(found, &rows[i].cookie, NULL);
+			struct order *order = map_put(found, &rows[i].cookie, NULL);
 
-			if (sent_last)
-				*sent_last = rows[i].sent_last != 0;
+			if (order)
+				*order = (struct order){rows[i].sent_last != 0, rows[i].delivered_us * 1000};
 		}
 	return 0;
 }
@@ -157,7 +168,7 @@ static int walk(struct state *state, struct map *found, struct why *why)
 /* Walking all connections of the host takes 0.5 ms and more: only if one is in doubt that is not known. */
 static int find_out(struct state *state, const struct snapshot *snapshot, struct why *why)
 {
-	struct map found = MAP_INIT(sizeof(uint64_t), sizeof(bool), 0);
+	struct map found = MAP_INIT(sizeof(uint64_t), sizeof(struct order), 0);
 	uint64_t began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int r = state->link ? 0 : load(state, why);
 
@@ -165,10 +176,11 @@ static int find_out(struct state *state, const struct snapshot *snapshot, struct
 		r = walk(state, &found, why);
 	snapshot_each(snapshot, socket_type, const struct socket_record, s) {
 		const struct tcp_record *t = socket_tcp(snapshot, s);
-		const bool *sent_last = t ? map_get(&found, &t->tcp_cookie) : NULL;
+		const struct order *order = t ? map_get(&found, &t->tcp_cookie) : NULL;
 
-		if (sent_last && is_in_doubt(snapshot, s, t))
-			remember(state, snapshot, &(struct known){counts_of(t), *sent_last}, t->tcp_cookie);
+		if (order && is_in_doubt(snapshot, s, t))
+			remember(state, snapshot, &(struct known){counts_of(t), is_sent_last(order, t)},
+				 t->tcp_cookie);
 	}
 	map_done(&found);
 	state->ended_ns = clock_monotonic_ns();

@@ -52,7 +52,7 @@ static const struct meaning places[] = {
 	{"__neigh_event_send", DROP_NEIGH},  {"arp_error_report", DROP_NEIGH}, {"ndisc_error_report", DROP_NEIGH},
 	{"ip_error", DROP_UNROUTED},         {"ip6_pkt_drop", DROP_UNROUTED},  {"dst_discard_out", DROP_UNROUTED},
 	{"neigh_invalidate", DROP_NEIGH},    {"dst_discard", DROP_UNROUTED},   {"br_dev_queue_push_xmit", DROP_PORT},
-	{"br_nf_dev_queue_xmit", DROP_PORT},
+	{"br_nf_dev_queue_xmit", DROP_PORT}, {"__dev_forward_skb2", DROP_PORT},
 };
 
 static enum drop_class find(const struct meaning *meanings, size_t count, const char *word)

@@ -52,7 +52,7 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_memory, COUNT, "because of the protocol's memory limit"),
 	FIELD(D, drop_accept, COUNT, "because the accept queue was full"),
 	FIELD(D, drop_damaged, COUNT, "with a wrong checksum"),
-	FIELD(D, drop_port, COUNT, "larger than the MTU of the bridge port that they leave by"),
+	FIELD(D, drop_port, COUNT, "larger than the MTU of the bridge port that they leave by, or of its other end"),
 	FIELD(D, drop_stops, BOOL, "the connection neither sent nor received in this window"),
 	FIELD(D, drop_established, BOOL, "they belong to a connection that was established, not to attempts"),
 	FIELD(D, drop_retried, BOOL, "dropped repeatedly, to one service, for most of a second or longer"),

@@ -11,6 +11,7 @@
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/flow_module.h"
 #include "diagnose/measure/host_counters.h"
+#include "diagnose/measure/link_ports.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/netlink/link.h"
 
@@ -112,5 +113,6 @@ static const struct measurer link_flap_measurer = {
 MEASURER(link_flap_measurer);
 
 static const struct module_scope link_scope = {.kind = MODULE_LINK,
-					       .parts = {MODULE_PART(link_flap), MODULE_PART(host)}};
+					       .parts = {MODULE_PART(link_flap), MODULE_PART(link_ports),
+							 MODULE_PART(host)}};
 MODULE_SCOPE(link_scope);

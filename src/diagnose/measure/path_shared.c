@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "diagnose/graph/window.h"
+#include "diagnose/measure/app.h"
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/path_shared.h"
 #include "snapshot/socket/socket.h"
@@ -41,6 +42,8 @@ static const struct field path_fields[] = {
 	FIELD(M, peer_moving, COUNT, "of these, moving"),
 	FIELD(M, peer_connecting, COUNT, "of these, waiting to be established"),
 	FIELD(M, peer_established, COUNT, "of these, established from the same local address"),
+	FIELD(M, app_tried, COUNT, "services that its program has tried to connect to in this run and has not reached"),
+	FIELD(M, app_tried_again, COUNT, "of these, more than once"),
 	FIELD(M, syn_unanswered, BOOL,
 	      "its SYN was retransmitted, or has waited for far longer than the remote host takes to answer"),
 };
@@ -158,11 +161,67 @@ static uint64_t *established_of(struct map *reached, const struct module *conn)
 	return map_put(reached, &reach, NULL);
 }
 
-struct state {
-	struct map past; /* address -> struct past */
+/* A service that a program tries to connect to: who needs it tries again, who walks down a list does not. */
+struct target {
+	struct addr raddr;
+	uint32_t pid;
+	uint16_t rport;
+	uint8_t unused[2];
 };
 
-static const struct state initial = {MAP_INIT(sizeof(struct addr), sizeof(struct past), 100000)};
+struct attempt {
+	uint64_t cookie;
+	bool again;
+};
+
+struct tries {
+	uint64_t targets, again;
+};
+
+struct state {
+	struct map past;    /* address -> struct past */
+	struct map targets; /* struct target -> struct attempt: the first of this run */
+	struct map tries;   /* pid -> struct tries */
+};
+
+static const struct state initial = {
+	.past = MAP_INIT(sizeof(struct addr), sizeof(struct past), 100000),
+	.targets = MAP_INIT(sizeof(struct target), sizeof(struct attempt), 20000),
+	.tries = MAP_INIT(sizeof(uint32_t), sizeof(struct tries), 10000),
+};
+
+static uint32_t pid_of(const struct module *conn)
+{
+	const struct module *app = conn->related[MODULE_APP];
+
+	return app && app->measures.app ? app->measures.app->pid : 0;
+}
+
+static void note_try(struct state *state, const struct module *conn)
+{
+	const struct conn_measures *m = conn->measures.conn;
+	uint32_t pid = pid_of(conn);
+	struct attempt *attempt;
+	struct target target;
+	struct tries *tries;
+	bool is_new;
+
+	if (pid == 0 || m->state != SOCKET_SYN_SENT)
+		return;
+	memset(&target, 0, sizeof(target));
+	target.raddr = m->raddr;
+	target.rport = m->rport;
+	target.pid = pid;
+	attempt = map_put(&state->targets, &target, &is_new);
+	tries = attempt ? map_put(&state->tries, &pid, NULL) : NULL;
+	if (!tries)
+		return;
+	if (is_new)
+		attempt->cookie = m->cookie;
+	tries->targets += is_new;
+	tries->again += !attempt->again && attempt->cookie != m->cookie;
+	attempt->again |= attempt->cookie != m->cookie;
+}
 
 static double use_of(double rate, double best)
 {
@@ -209,19 +268,26 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		count_conn(tally_of(&tallies, (*at)->related[MODULE_PATH]), m, unanswered);
 		count_conn(tally_of(&tallies, (*at)->related[MODULE_PEER]), m, unanswered);
 		*established_of(&reached, *at) += is_established(m);
+		note_try(state, *at);
 	}
 	vec_each(&graph->modules, at) {
 		struct path_measures *m;
 		const struct tally *path, *peer;
+		const struct tries *tries;
 		const struct past *past;
+		uint32_t pid;
 
 		if ((*at)->kind != MODULE_CONN)
 			continue;
 		past = past_of(state, &(*at)->measures.conn->raddr);
 		path = tally_of(&tallies, (*at)->related[MODULE_PATH]);
 		peer = tally_of(&tallies, (*at)->related[MODULE_PEER]);
+		pid = pid_of(*at);
+		tries = map_get(&state->tries, &pid);
 		m = graph_alloc(graph, sizeof(*m));
 		*m = (struct path_measures){
+			.app_tried = tries ? tries->targets : 0,
+			.app_tried_again = tries ? tries->again : 0,
 			.path_conns = path->conns,
 			.path_stuck = path->stuck,
 			.path_moving = path->moving,
@@ -261,7 +327,11 @@ static void finish(struct window *window, void *data, struct graph *graph)
 
 static void release(void *data)
 {
-	map_done(&((struct state *)data)->past);
+	struct state *state = data;
+
+	map_done(&state->past);
+	map_done(&state->targets);
+	map_done(&state->tries);
 }
 
 static const struct measurer path_measurer = {

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "diagnose/graph/window.h"
+#include "diagnose/measure/bucket.h"
 #include "diagnose/measure/host_counters.h"
 #include "diagnose/measure/shaper.h"
 #include "snapshot/core/delta.h"
@@ -202,5 +203,5 @@ static const struct measurer shaper_measurer = {
 MEASURER(shaper_measurer);
 
 static const struct module_scope qdisc_scope = {.kind = MODULE_QDISC,
-						.parts = {MODULE_PART(shaper), MODULE_PART(host)}};
+						.parts = {MODULE_PART(shaper), MODULE_PART(bucket), MODULE_PART(host)}};
 MODULE_SCOPE(qdisc_scope);

@@ -337,12 +337,19 @@ static void decode_bbr(const struct source *source, struct tcp_bbr_info *bbr)
 }
 
 /* As probe/asking.bpf.c has it. */
-static uint8_t decode_order(const struct source *source)
+static uint8_t decode_order(const struct sock_decode *decode, const struct source *source)
 {
+	uint32_t received = (uint32_t)sock_walk_area(decode->walk, decode->lane)->jiffies - GET32(LRCVTIME);
+	uint64_t received_us = (uint64_t)received * (USEC_PER_SEC / decode->hz), delivered_us;
+
 	if (!has(source, WALK_MSTAMP) || !has(source, WALK_DELIVERED_MSTAMP) || GET32(LSNDTIME) != GET32(LRCVTIME) ||
 	    GET32(SND_UNA) != GET32(WRITE_SEQ) || GET32(RCV_NXT) != GET32(COPIED_SEQ) || !GET64(BYTES_RECEIVED))
 		return TCP_ORDER_UNKNOWN;
-	return GET64(MSTAMP) == GET64(DELIVERED_MSTAMP) ? TCP_SENT_LAST : TCP_RECEIVED_LAST;
+	/* Read after the kernel's ticks: what passed between the two makes it older. */
+	delivered_us = clock_monotonic_ns() / NSEC_PER_USEC - GET64(DELIVERED_MSTAMP);
+	return GET64(MSTAMP) == GET64(DELIVERED_MSTAMP) || delivered_us + TCP_ORDER_SLACK_NS / 1000 < received_us
+		       ? TCP_SENT_LAST
+		       : TCP_RECEIVED_LAST;
 }
 
 static void decode_tcp(struct sock_decode *decode, const struct source *source, struct socket_answer *answer)
@@ -355,7 +362,7 @@ static void decode_tcp(struct sock_decode *decode, const struct source *source, 
 	decode_counters(source, &answer->info.base);
 	answer->info_len = decode_later(decode, source, &answer->info);
 	memcpy(answer->cc, control->name, sizeof(answer->cc));
-	answer->order = decode_order(source);
+	answer->order = decode_order(decode, source);
 	/* The kernel queries the congestion control in these states only. */
 	answer->has_bbr = control->bbr && GET8(STATE) < SOCKET_TIME_WAIT;
 	if (answer->has_bbr)

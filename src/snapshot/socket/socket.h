@@ -126,7 +126,12 @@ struct tcp_record {
 	uint8_t order; /* not a field: enum tcp_order */
 };
 
-/* Which data was the last, where the kernel's ticks do not tell; only a walk (sock_walk.h) knows. */
+/*
+ * Which data was the last, where the kernel's ticks do not tell; only a walk (sock_walk.h) knows. Of data sent and received
+ * in one tick, what was sent was the last if its ACK came this much later than what was received: a delayed ACK. Ticks
+ * are of 10 ms or less.
+ */
+#define TCP_ORDER_SLACK_NS 20000000
 enum tcp_order { TCP_ORDER_UNKNOWN, TCP_RECEIVED_LAST, TCP_SENT_LAST };
 
 /* Consecutive timeouts of the pending timer; 0 if none is pending. */
