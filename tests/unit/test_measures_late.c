@@ -4,6 +4,7 @@
 #include "measured.h"
 
 #include "diagnose/measure/bucket.h"
+#include "diagnose/measure/exchange.h"
 #include "diagnose/measure/link_ports.h"
 #include "diagnose/measure/path_shared.h"
 
@@ -20,7 +21,7 @@ static void put_try(struct snapshot *snapshot, unsigned service, uint64_t cookie
 	socket.timer_retransmits = 1;
 	socket.cookie = cookie;
 	socket.lport = (uint16_t)(41000 + cookie);
-	socket.rport = (uint16_t)(6881 + service);
+	socket.rport = (uint16_t)(5001 + service);
 	socket.tcp = (uint32_t)snapshot_table(snapshot, &tcp_type)->count;
 	put(snapshot, &socket_type, &socket);
 	put(snapshot, &tcp_type, &tcp);
@@ -49,6 +50,7 @@ TEST(services_that_a_program_tries)
 {
 	static const struct expected list[] = {{"app_tried", "5"}, {"app_tried_again", "0"}, {}};
 	static const struct expected again[] = {{"app_tried", "2"}, {"app_tried_again", "1"}, {}};
+	static const struct expected waits[] = {{"app_asks", "2"}, {"app_asks_others", "1"}, {}};
 	_cleanup_measured_ struct graph *graph = measure(moves, walks_down_a_list, 2);
 
 	check_some(&path_measures_type, module_of(graph, CONN)->measures.path, list);
@@ -56,6 +58,7 @@ TEST(services_that_a_program_tries)
 	window_free(window);
 	graph = measure(moves, tries_again, 2);
 	check_some(&path_measures_type, module_of(graph, CONN)->measures.path, again);
+	check_some(&exchange_measures_type, module_of(graph, CONN)->measures.exchange, waits);
 }
 
 /* Bridge br0 goes down after the first window; its port receives a packet in each sample. */

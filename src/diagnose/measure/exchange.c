@@ -40,9 +40,8 @@ static const struct field exchange_fields[] = {
 	FIELD(E, given_base, COUNT, "the most segments with data sent in an earlier window"),
 	FIELD(E, given_share, RATIO, "segments with data sent, of that", .unit = "%"),
 	FIELD(E, app_asks, COUNT,
-	      "other connections on which its program waits for a reply, for a service that pauses or for one that "
-	      "does "
-	      "not read"),
+	      "other connections on which its program waits: for a reply, for a service that pauses or does not read, "
+	      "for an acknowledgement of anything, or to be connected"),
 	FIELD(E, app_asks_share, RATIO, "that, as a share of the threads of the program", .unit = "%"),
 	FIELD(E, app_asks_others, COUNT, "these, but for those to the same service"),
 	FIELD(E, app_clients_wait, COUNT, "connections of clients on which its program owes a reply, or has not read for 0.5 s"),
@@ -713,7 +712,7 @@ static void measure(struct exchange_track *x, struct exchange_measures *m)
 /* One connection of this window. */
 struct exchange {
 	struct module *conn;
-	struct exchange_measures *measures;
+	struct exchange_measures *measures; /* NULL: it is not connected yet */
 };
 
 static void measure_asked(const struct state *state, uint64_t cookie, struct exchange_measures *m)
@@ -747,10 +746,10 @@ static uint64_t threads_of(const struct module *app)
 	return app->measures.app && app->measures.app->app_threads != UINT64_MAX ? app->measures.app->app_threads : 0;
 }
 
-/* For a reply, for a service that pauses, or for one that does not read. */
+/* For a reply, for a service that pauses, for one that does not read, or for anything to pass. */
 static bool waits_for_peer(const struct conn_measures *own, const struct exchange_measures *m)
 {
-	return m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX ||
+	return own->stuck || m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX ||
 	       (m->service_pauses != UINT64_MAX && m->service_pauses > 0) || own->rwnd_share > 0.4;
 }
 
@@ -771,7 +770,7 @@ static void count_for_apps(const struct exchange *exchanges, size_t count)
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < count; i++) {
 			struct exchange_measures *m = exchanges[i].measures;
-			bool asks = !m->serves && waits_for_peer(exchanges[i].conn->measures.conn, m);
+			bool asks = !m || (!m->serves && waits_for_peer(exchanges[i].conn->measures.conn, m));
 			struct module *app = exchanges[i].conn->related[MODULE_APP];
 			struct of_app *all = app ? map_put(&apps, &app, NULL) : NULL;
 			struct app_service service = {app, exchanges[i].conn->related[MODULE_PEER]};
@@ -782,13 +781,15 @@ static void count_for_apps(const struct exchange *exchanges, size_t count)
 			if (pass == 0) {
 				all->asks += asks;
 				*same += asks;
+				if (!m)
+					continue;
 				all->clients_wait +=
 					m->serves && (m->owed_share > 0.5 || m->unread_ns >= CLIENT_WAIT_NS);
 				all->unread += m->serves && m->unread_ns >= UNREAD_NS && !m->sent_since;
 				all->unread_ns = max_of(all->unread_ns, m->serves ? m->unread_recent_ns : 0);
 				all->overdue += is_overdue(m);
 				all->overdue_ns = max_of(all->overdue_ns, is_overdue(m) ? m->open_wait_ns : 0);
-			} else {
+			} else if (m) {
 				m->app_asks = all->asks - asks;
 				m->app_asks_share = share_of(m->app_asks, threads_of(app));
 				m->app_asks_others = all->asks - *same;
@@ -837,7 +838,8 @@ static void find_other_ends(const struct exchange *exchanges, size_t count)
 		struct module *const *slot = map_get(&all, &ends);
 
 		exchanges[i].conn->other_end = slot ? *slot : NULL;
-		exchanges[i].measures->peer_is_here = slot != NULL;
+		if (exchanges[i].measures)
+			exchanges[i].measures->peer_is_here = slot != NULL;
 	}
 	map_done(&all);
 }
@@ -870,6 +872,8 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		struct exchange_track *x = own ? map_get(&state->tracks, &own->cookie) : NULL;
 		struct exchange_measures *m;
 
+		if (own && own->state == SOCKET_SYN_SENT)
+			vec_push(&exchanges, ((struct exchange){*module, NULL}));
 		if (!x || !track_is_current(window, &x->track))
 			continue;
 		m = graph_alloc(graph, sizeof(*m));
