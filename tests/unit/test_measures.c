@@ -610,6 +610,7 @@ TEST(every_measure_of_a_shared_path)
 		{"peer_established", "2"},
 		{"app_tried", "0"},
 		{"app_tried_again", "0"},
+		{"app_walks", "false"},
 		{"syn_unanswered", "false"},
 		{},
 	};

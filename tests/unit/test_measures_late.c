@@ -19,6 +19,7 @@ static void put_try(struct snapshot *snapshot, unsigned service, uint64_t cookie
 	socket.state = SOCKET_SYN_SENT;
 	socket.timer = SOCKET_TIMER_RETRANSMIT;
 	socket.timer_retransmits = 1;
+	socket.raddr.bytes[14] = 9;
 	socket.cookie = cookie;
 	socket.lport = (uint16_t)(41000 + cookie);
 	socket.rport = (uint16_t)(5001 + service);
@@ -50,14 +51,18 @@ TEST(services_that_a_program_tries)
 {
 	static const struct expected list[] = {{"app_tried", "5"}, {"app_tried_again", "0"}, {}};
 	static const struct expected again[] = {{"app_tried", "2"}, {"app_tried_again", "1"}, {}};
-	static const struct expected waits[] = {{"app_asks", "2"}, {"app_asks_others", "1"}, {}};
+	static const struct expected waits[] = {{"app_asks", "2"}, {"app_asks_others", "2"}, {}};
 	_cleanup_measured_ struct graph *graph = measure(moves, walks_down_a_list, 2);
 
 	check_some(&path_measures_type, module_of(graph, CONN)->measures.path, list);
+	check_some(&path_measures_type, module_of(graph, "conn:10.77.1.2:41100-10.77.9.2:5001")->measures.path,
+		   (struct expected[]){{"app_walks", "true"}, {"others_moving", "1"}, {}});
 	graph_free(graph);
 	window_free(window);
 	graph = measure(moves, tries_again, 2);
 	check_some(&path_measures_type, module_of(graph, CONN)->measures.path, again);
+	check_some(&path_measures_type, module_of(graph, "conn:10.77.1.2:41101-10.77.9.2:5001")->measures.path,
+		   (struct expected[]){{"app_walks", "false"}, {}});
 	check_some(&exchange_measures_type, module_of(graph, CONN)->measures.exchange, waits);
 }
 

@@ -749,7 +749,7 @@ static uint64_t threads_of(const struct module *app)
 /* For a reply, for a service that pauses, for one that does not read, or for anything to pass. */
 static bool waits_for_peer(const struct conn_measures *own, const struct exchange_measures *m)
 {
-	return own->stuck || m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX ||
+	return own->stuck || m->open_times >= OVERDUE_TIMES || m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX ||
 	       (m->service_pauses != UINT64_MAX && m->service_pauses > 0) || own->rwnd_share > 0.4;
 }
 

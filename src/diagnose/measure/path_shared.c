@@ -42,8 +42,9 @@ static const struct field path_fields[] = {
 	FIELD(M, peer_moving, COUNT, "of these, moving"),
 	FIELD(M, peer_connecting, COUNT, "of these, waiting to be established"),
 	FIELD(M, peer_established, COUNT, "of these, established from the same local address"),
-	FIELD(M, app_tried, COUNT, "services that its program has tried to connect to in this run and has not reached"),
+	FIELD(M, app_tried, COUNT, "services that its program has tried to connect to in the last ten windows, while they did not answer"),
 	FIELD(M, app_tried_again, COUNT, "of these, more than once"),
+	FIELD(M, app_walks, BOOL, "its program has tried four or more, each of them once, and others make progress: a list"),
 	FIELD(M, syn_unanswered, BOOL,
 	      "its SYN was retransmitted, or has waited for far longer than the remote host takes to answer"),
 };
@@ -169,9 +170,21 @@ struct target {
 	uint8_t unused[2];
 };
 
+#define WALK_MIN 4
+
+/* Windows for which a try is remembered: longer than a program waits before it tries again. */
+#define TRY_WINDOWS 10
+
 struct attempt {
-	uint64_t cookie;
+	uint64_t cookie; /* of the first one */
+	uint64_t window; /* the last one it was seen in */
 	bool again;
+};
+
+/* The program of a connection that is not established. */
+struct owner {
+	uint64_t window;
+	uint32_t pid;
 };
 
 struct tries {
@@ -180,30 +193,42 @@ struct tries {
 
 struct state {
 	struct map past;    /* address -> struct past */
-	struct map targets; /* struct target -> struct attempt: the first of this run */
-	struct map tries;   /* pid -> struct tries */
+	struct map targets; /* struct target -> struct attempt */
+	struct map tries;   /* pid -> struct tries, of the targets */
+	struct map owners;  /* cookie -> struct owner */
 };
 
 static const struct state initial = {
 	.past = MAP_INIT(sizeof(struct addr), sizeof(struct past), 100000),
 	.targets = MAP_INIT(sizeof(struct target), sizeof(struct attempt), 20000),
 	.tries = MAP_INIT(sizeof(uint32_t), sizeof(struct tries), 10000),
+	.owners = MAP_INIT(sizeof(uint64_t), sizeof(struct owner), 20000),
 };
 
-static uint32_t pid_of(const struct module *conn)
+/* A socket that was closed stays a while, without an owner. */
+static uint32_t pid_of(const struct window *window, struct state *state, const struct module *conn)
 {
 	const struct module *app = conn->related[MODULE_APP];
+	uint64_t cookie = conn->measures.conn->cookie;
+	uint32_t pid = app && app->measures.app ? app->measures.app->pid : 0;
+	struct owner *owner;
 
-	return app && app->measures.app ? app->measures.app->pid : 0;
+	if (conn->measures.conn->state != SOCKET_SYN_SENT)
+		return pid;
+	owner = pid ? map_put(&state->owners, &cookie, NULL) : map_get(&state->owners, &cookie);
+	if (!owner)
+		return pid;
+	owner->pid = pid ?: owner->pid;
+	owner->window = window->number;
+	return owner->pid;
 }
 
-static void note_try(struct state *state, const struct module *conn)
+static void note_try(const struct window *window, struct state *state, const struct module *conn)
 {
 	const struct conn_measures *m = conn->measures.conn;
-	uint32_t pid = pid_of(conn);
+	uint32_t pid = pid_of(window, state, conn);
 	struct attempt *attempt;
 	struct target target;
-	struct tries *tries;
 	bool is_new;
 
 	if (pid == 0 || m->state != SOCKET_SYN_SENT)
@@ -213,14 +238,48 @@ static void note_try(struct state *state, const struct module *conn)
 	target.rport = m->rport;
 	target.pid = pid;
 	attempt = map_put(&state->targets, &target, &is_new);
-	tries = attempt ? map_put(&state->tries, &pid, NULL) : NULL;
-	if (!tries)
+	if (!attempt)
 		return;
 	if (is_new)
 		attempt->cookie = m->cookie;
-	tries->targets += is_new;
-	tries->again += !attempt->again && attempt->cookie != m->cookie;
+	attempt->window = window->number;
 	attempt->again |= attempt->cookie != m->cookie;
+}
+
+/* Adds up what is remembered, and forgets the rest. */
+static void count_tries(const struct window *window, struct state *state)
+{
+	VEC(const struct target *) old = {};
+	VEC(const uint64_t *) gone = {};
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	map_done(&state->tries);
+	while (map_next(&state->targets, &at, &key, &value)) {
+		const struct attempt *attempt = value;
+		const struct target *target = key;
+		struct tries *tries;
+
+		if (attempt->window + TRY_WINDOWS < window->number) {
+			vec_push(&old, target);
+			continue;
+		}
+		tries = map_put(&state->tries, &target->pid, NULL);
+		if (!tries)
+			continue;
+		tries->targets++;
+		tries->again += attempt->again;
+	}
+	for (at = 0; map_next(&state->owners, &at, &key, &value);)
+		if (((const struct owner *)value)->window + TRY_WINDOWS < window->number)
+			vec_push(&gone, key);
+	vec_each(&old, target)
+		(void)map_remove(&state->targets, *target);
+	vec_each(&gone, cookie)
+		(void)map_remove(&state->owners, *cookie);
+	vec_done(&old);
+	vec_done(&gone);
 }
 
 static double use_of(double rate, double best)
@@ -268,8 +327,9 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		count_conn(tally_of(&tallies, (*at)->related[MODULE_PATH]), m, unanswered);
 		count_conn(tally_of(&tallies, (*at)->related[MODULE_PEER]), m, unanswered);
 		*established_of(&reached, *at) += is_established(m);
-		note_try(state, *at);
+		note_try(window, state, *at);
 	}
+	count_tries(window, state);
 	vec_each(&graph->modules, at) {
 		struct path_measures *m;
 		const struct tally *path, *peer;
@@ -282,7 +342,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		past = past_of(state, &(*at)->measures.conn->raddr);
 		path = tally_of(&tallies, (*at)->related[MODULE_PATH]);
 		peer = tally_of(&tallies, (*at)->related[MODULE_PEER]);
-		pid = pid_of(*at);
+		pid = pid_of(window, state, *at);
 		tries = map_get(&state->tries, &pid);
 		m = graph_alloc(graph, sizeof(*m));
 		*m = (struct path_measures){
@@ -314,6 +374,8 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.path_receive_use = use_of(path->receive_rate, past->receive_rate),
 			.syn_unanswered = is_unanswered(past, (*at)->measures.conn),
 		};
+		m->app_walks = m->app_tried >= WALK_MIN && m->app_tried_again == 0 && m->others_moving > 0 &&
+			       m->peer_established == 0;
 		(*at)->measures.path = m;
 	}
 	vec_each(&graph->modules, at)
@@ -332,6 +394,7 @@ static void release(void *data)
 	map_done(&state->past);
 	map_done(&state->targets);
 	map_done(&state->tries);
+	map_done(&state->owners);
 }
 
 static const struct measurer path_measurer = {
