@@ -133,3 +133,79 @@ TEST(a_bucket_that_holds_less_than_a_packet)
 	qdisc = module_of(graph, "qdisc:eth0");
 	CHECK(qdisc->measures.bucket == NULL);
 }
+
+/* A request that went out in the tick in which the answer before it came: 5 s ago, of a hundred in a minute. */
+static void asks_in_the_tick_of_an_answer(struct scene *s, unsigned sample)
+{
+	s->process.start_ns = 35 * NSEC_PER_SEC;
+	s->tcp.data_segs_in = s->tcp.data_segs_out = 100;
+	s->tcp.last_sent_ns = s->tcp.last_received_ns = (5000 + sample * 200) * MS;
+	/* Of the reply to a keep-alive probe. */
+	s->tcp.last_ack_ns = 10 * MS;
+	s->has_asking = true;
+	s->asking.cookie = s->socket.cookie;
+	s->asking.sent_last = true;
+}
+
+static void is_answered_in_the_tick(struct scene *s, unsigned sample)
+{
+	asks_in_the_tick_of_an_answer(s, sample);
+	s->asking.sent_last = false;
+}
+
+TEST(a_request_in_the_tick_of_an_answer)
+{
+	static const struct expected open[] = {{"open_wait_ns", "8800000000"}, {"app_asks_others", "0"}, {}};
+	static const struct expected idle[] = {{"open_wait_ns", "null"}, {"open_times", "null"}, {}};
+	_cleanup_measured_ struct graph *graph = NULL;
+
+	scene_boot_ns = 100 * NSEC_PER_SEC;
+	graph = measure(asks_in_the_tick_of_an_answer, NULL, 2);
+	check_some(&exchange_measures_type, module_of(graph, CONN)->measures.exchange, open);
+	graph_free(graph);
+	window_free(window);
+	graph = measure(is_answered_in_the_tick, NULL, 2);
+	check_some(&exchange_measures_type, module_of(graph, CONN)->measures.exchange, idle);
+}
+
+/* A server that never reads: quiet, or sending a line after what it has not read. */
+static void leaves_unread(struct snapshot *snapshot, unsigned sample _unused_)
+{
+	struct socket_record listener = *(const struct socket_record *)snapshot_first(snapshot, &socket_type);
+
+	listener.cookie = 4711;
+	listener.state = SOCKET_LISTEN;
+	listener.rport = 0;
+	listener.recvq_bytes = 0;
+	put(snapshot, &socket_type, &listener);
+}
+
+static void is_quiet(struct scene *s, unsigned sample)
+{
+	s->tcp.bytes_received = s->socket.recvq_bytes = 20;
+	s->tcp.data_segs_in = 1;
+	s->tcp.last_received_ns = (60000 + sample * 200) * MS;
+	s->tcp.last_sent_ns = (61000 + sample * 200) * MS;
+}
+
+static void talks_on(struct scene *s, unsigned sample)
+{
+	is_quiet(s, sample);
+	s->tcp.data_segs_out = 20;
+	s->tcp.last_sent_ns = 2000 * MS;
+}
+
+TEST(requests_that_nobody_reads)
+{
+	static const struct expected quiet[] = {{"serves", "true"},      {"sent_since", "false"},
+						{"app_unread", "1"},     {"app_clients_wait", "1"},
+						{}};
+	static const struct expected talks[] = {{"serves", "true"}, {"sent_since", "true"}, {"app_unread", "0"}, {}};
+	_cleanup_measured_ struct graph *graph = measure(is_quiet, leaves_unread, 2);
+
+	check_some(&exchange_measures_type, module_of(graph, CONN)->measures.exchange, quiet);
+	graph_free(graph);
+	window_free(window);
+	graph = measure(talks_on, leaves_unread, 2);
+	check_some(&exchange_measures_type, module_of(graph, CONN)->measures.exchange, talks);
+}
