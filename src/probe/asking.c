@@ -179,8 +179,7 @@ static int find_out(struct state *state, const struct snapshot *snapshot, struct
 		const struct order *order = t ? map_get(&found, &t->tcp_cookie) : NULL;
 
 		if (order && is_in_doubt(snapshot, s, t))
-			remember(state, snapshot, &(struct known){counts_of(t), is_sent_last(order, t)},
-				 t->tcp_cookie);
+			remember(state, snapshot, &(struct known){counts_of(t), is_sent_last(order, t)}, t->tcp_cookie);
 	}
 	map_done(&found);
 	state->ended_ns = clock_monotonic_ns();

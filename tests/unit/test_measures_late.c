@@ -87,8 +87,8 @@ static void has_a_bridge(struct snapshot *snapshot, unsigned sample)
 TEST(ports_of_a_bridge_that_is_down)
 {
 	/* Of the ten samples of a window, the first only shows that it is down. */
-	static const struct expected ports[] = {{"ports_of", "\"br0\""},       {"ports_kind", "\"bridge\""},
-						{"ports_up", "1"},            {"ports_packets", "9"},
+	static const struct expected ports[] = {{"ports_of", "\"br0\""},    {"ports_kind", "\"bridge\""},
+						{"ports_up", "1"},          {"ports_packets", "9"},
 						{"ports_dev", "\"veth1\""}, {}};
 	_cleanup_measured_ struct graph *graph = measure(moves, has_a_bridge, 2);
 
@@ -197,9 +197,8 @@ static void talks_on(struct scene *s, unsigned sample)
 
 TEST(requests_that_nobody_reads)
 {
-	static const struct expected quiet[] = {{"serves", "true"},      {"sent_since", "false"},
-						{"app_unread", "1"},     {"app_clients_wait", "1"},
-						{}};
+	static const struct expected quiet[] = {
+		{"serves", "true"}, {"sent_since", "false"}, {"app_unread", "1"}, {"app_clients_wait", "1"}, {}};
 	static const struct expected talks[] = {{"serves", "true"}, {"sent_since", "true"}, {"app_unread", "0"}, {}};
 	_cleanup_measured_ struct graph *graph = measure(is_quiet, leaves_unread, 2);
 

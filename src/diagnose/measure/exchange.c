@@ -44,7 +44,8 @@ static const struct field exchange_fields[] = {
 	      "for an acknowledgement of anything, or to be connected"),
 	FIELD(E, app_asks_share, RATIO, "that, as a share of the threads of the program", .unit = "%"),
 	FIELD(E, app_asks_others, COUNT, "these, but for those to the same service"),
-	FIELD(E, app_clients_wait, COUNT, "connections of clients on which its program owes a reply, or has not read for 0.5 s"),
+	FIELD(E, app_clients_wait, COUNT,
+	      "connections of clients on which its program owes a reply, or has not read for 0.5 s"),
 	FIELD(E, app_unread, COUNT,
 	      "connections on which its program has left a request unread for a second, and sent nothing since"),
 	FIELD(E, app_unread_longest_ns, DURATION,
@@ -749,8 +750,9 @@ static uint64_t threads_of(const struct module *app)
 /* For a reply, for a service that pauses, for one that does not read, or for anything to pass. */
 static bool waits_for_peer(const struct conn_measures *own, const struct exchange_measures *m)
 {
-	return own->stuck || m->open_times >= OVERDUE_TIMES || m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX ||
-	       (m->service_pauses != UINT64_MAX && m->service_pauses > 0) || own->rwnd_share > 0.4;
+	return own->stuck || m->open_times >= OVERDUE_TIMES || m->reply_wait_share > 0.3 ||
+	       m->unreplied_ns != UINT64_MAX || (m->service_pauses != UINT64_MAX && m->service_pauses > 0) ||
+	       own->rwnd_share > 0.4;
 }
 
 static bool is_overdue(const struct exchange_measures *m)

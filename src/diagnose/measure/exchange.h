@@ -18,7 +18,8 @@ struct exchange_measures {
 	uint64_t owed_ns;
 	uint64_t given_base;
 	double given_share;
-	uint64_t app_asks, app_asks_others, app_clients_wait, app_unread, app_unread_longest_ns, app_overdue, app_oldest_ns;
+	uint64_t app_asks, app_asks_others, app_clients_wait, app_unread, app_unread_longest_ns, app_overdue,
+		app_oldest_ns;
 	double app_asks_share;
 	bool peer_is_here, fell_silent, unaccepted, sent_since;
 	uint64_t unread_ns, unread_recent_ns;

@@ -112,7 +112,6 @@ static const struct measurer link_flap_measurer = {
 };
 MEASURER(link_flap_measurer);
 
-static const struct module_scope link_scope = {.kind = MODULE_LINK,
-					       .parts = {MODULE_PART(link_flap), MODULE_PART(link_ports),
-							 MODULE_PART(host)}};
+static const struct module_scope link_scope = {
+	.kind = MODULE_LINK, .parts = {MODULE_PART(link_flap), MODULE_PART(link_ports), MODULE_PART(host)}};
 MODULE_SCOPE(link_scope);

@@ -42,9 +42,11 @@ static const struct field path_fields[] = {
 	FIELD(M, peer_moving, COUNT, "of these, moving"),
 	FIELD(M, peer_connecting, COUNT, "of these, waiting to be established"),
 	FIELD(M, peer_established, COUNT, "of these, established from the same local address"),
-	FIELD(M, app_tried, COUNT, "services that its program has tried to connect to in the last ten windows, while they did not answer"),
+	FIELD(M, app_tried, COUNT,
+	      "services that its program has tried to connect to in the last ten windows, while they did not answer"),
 	FIELD(M, app_tried_again, COUNT, "of these, more than once"),
-	FIELD(M, app_walks, BOOL, "its program has tried four or more, each of them once, and others make progress: a list"),
+	FIELD(M, app_walks, BOOL,
+	      "its program has tried four or more, each of them once, and others make progress: a list"),
 	FIELD(M, syn_unanswered, BOOL,
 	      "its SYN was retransmitted, or has waited for far longer than the remote host takes to answer"),
 };
