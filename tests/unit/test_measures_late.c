@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a look that begins late goes by: lists of services that a program walks down, ports of a bridge that is down,
-   buckets that hold less than a packet. */
+/*
+ * What a look that begins late goes by: lists of services that a program walks down, ports of a bridge that is down,
+ * buckets that hold less than a packet, requests in the tick of an answer.
+ */
 #include "measured.h"
 
 #include "diagnose/measure/bucket.h"

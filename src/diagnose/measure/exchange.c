@@ -265,8 +265,8 @@ static void note_unread(struct exchange_track *x, const struct socket_record *s)
 
 /*
  * A request is outstanding for as long as nothing has come after it, whatever was acknowledged since: keep-alive
- * probes are as well. Of a connection that has always carried requests and replies. In one tick, the last sample's order
- * is that of its wait.
+ * probes are as well. Of a connection that has always carried requests and replies. In one tick, the order is that of
+ * its wait.
  */
 static uint64_t find_open(const struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t)
 {

@@ -127,9 +127,9 @@ struct tcp_record {
 };
 
 /*
- * Which data was the last, where the kernel's ticks do not tell; only a walk (sock_walk.h) knows. Of data sent and received
- * in one tick, what was sent was the last if its ACK came this much later than what was received: a delayed ACK. Ticks
- * are of 10 ms or less.
+ * Which data was the last, where the kernel's ticks do not tell; only a walk (sock_walk.h) knows. Of data sent and
+ * received in one tick, what was sent was the last if its ACK came this much later than what was received: a delayed
+ * ACK. Ticks are of 10 ms or less.
  */
 #define TCP_ORDER_SLACK_NS 20000000
 enum tcp_order { TCP_ORDER_UNKNOWN, TCP_RECEIVED_LAST, TCP_SENT_LAST };
