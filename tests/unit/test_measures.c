@@ -627,6 +627,9 @@ TEST(every_measure_of_a_shared_path)
 		{"peer_moving", "2"},
 		{"peer_connecting", "0"},
 		{"peer_established", "2"},
+		{"app_tried", "0"},
+		{"app_tried_again", "0"},
+		{"app_walks", "false"},
 		{"syn_unanswered", "false"},
 		{},
 	};
@@ -1121,7 +1124,7 @@ TEST(every_measure_of_a_service)
 	note(&services, &at, (struct service_sample){.began = true, .mute_ns = SERVICE_SLOW_NS, .number = 7});
 	note(&services, &at, (struct service_sample){.began = true, .mute_ns = SERVICE_SLOW_NS + 3 * MS, .number = 7});
 	note(&services, &at, (struct service_sample){.began = true, .mute_ns = SERVICE_SLOW_NS + 6 * MS, .number = 8});
-	note(&services, &at, (struct service_sample){.began = true, .mute_ns = SERVICE_LONG_NS + 1, .number = 9});
+	note(&services, &at, (struct service_sample){.began = true, .mute_ns = SERVICE_MUTE_LONG_NS + 1, .number = 9});
 	/* What is unanswered is counted anew in each round. */
 	services_begin_unanswered(&services);
 	services_note_unanswered(&services, &service, 100, 1000 * MS);

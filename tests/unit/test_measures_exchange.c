@@ -424,7 +424,7 @@ static void has_clients(struct snapshot *snapshot, unsigned sample _unused_)
 
 TEST(clients_wait_while_their_server_sends)
 {
-	static const struct expected client[] = {{"serves", "true"}, {"app_asks", "1"}, {}};
+	static const struct expected client[] = {{"serves", "true"}, {"app_asks", "1"}, {"app_asks_others", "1"}, {}};
 	_cleanup_measured_ struct graph *graph = NULL;
 
 	scene_boot_ns = 100 * NSEC_PER_SEC;
@@ -435,9 +435,10 @@ TEST(clients_wait_while_their_server_sends)
 
 TEST(clients_of_a_proxy_wait)
 {
-	static const struct expected upstream[] = {{"serves", "false"},  {"unreplied_ns", "4800000000"},
-						   {"app_overdue", "2"}, {"app_oldest_ns", "4900000000"},
-						   {"app_asks", "0"},    {}};
+	static const struct expected upstream[] = {{"serves", "false"},       {"unreplied_ns", "4800000000"},
+						   {"app_overdue", "2"},      {"app_oldest_ns", "4900000000"},
+						   {"app_asks", "0"},         {"app_asks_others", "0"},
+						   {"app_clients_wait", "2"}, {}};
 	static const struct expected client[] = {{"serves", "true"},
 						 {"open_wait_ns", "4900000000"},
 						 {"past_exchanges", "100"},

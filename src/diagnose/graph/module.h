@@ -73,7 +73,9 @@ struct module_measures {
 	const struct flow_measures *flow;
 	const struct forwarding_measures *forwarding;   /* of a flow: what passes, and where to */
 	const struct shaper_measures *shaper;           /* of a qdisc that keeps a rate */
+	const struct bucket_measures *bucket;           /* of a qdisc with a small token bucket */
 	const struct link_flap_measures *link_flap;     /* of an interface */
+	const struct link_ports_measures *link_ports;   /* of one that others are ports of */
 	const struct icmp_filter_measures *icmp_filter; /* of the firewall */
 	const struct host_measures *host;               /* the same for all modules */
 	const struct cpu_measures *cpu;

@@ -32,6 +32,7 @@ static const struct meaning reasons[] = {
 	{"QUEUE_PURGE", DROP_PURGED},
 	{"IP_INNOROUTES", DROP_ROUTE},
 	{"IP_OUTNOROUTES", DROP_ROUTE},
+	{"IP_INADDRERRORS", DROP_UNFORWARDED},
 	{"PKT_TOO_BIG", DROP_TOO_BIG},
 	{"SOCKET_RCVBUFF", DROP_BUFFER},
 	{"TCP_OFO_QUEUE_PRUNE", DROP_BUFFER},
@@ -47,12 +48,12 @@ static const struct meaning reasons[] = {
 
 /* Functions that drop for one reason alone; all that kernels before 5.17 have. */
 static const struct meaning places[] = {
-	{"nf_hook_slow", DROP_FIREWALL},     {"nft_do_chain", DROP_FIREWALL},  {"sch_handle_ingress", DROP_TC},
-	{"sch_handle_egress", DROP_TC},      {"__dev_xmit_skb", DROP_QDISC},   {"kfree_skb_list", DROP_QDISC},
-	{"__neigh_event_send", DROP_NEIGH},  {"arp_error_report", DROP_NEIGH}, {"ndisc_error_report", DROP_NEIGH},
-	{"ip_error", DROP_UNROUTED},         {"ip6_pkt_drop", DROP_UNROUTED},  {"dst_discard_out", DROP_UNROUTED},
-	{"neigh_invalidate", DROP_NEIGH},    {"dst_discard", DROP_UNROUTED},   {"br_dev_queue_push_xmit", DROP_PORT},
-	{"br_nf_dev_queue_xmit", DROP_PORT},
+	{"nf_hook_slow", DROP_FIREWALL},     {"nft_do_chain", DROP_FIREWALL},   {"sch_handle_ingress", DROP_TC},
+	{"sch_handle_egress", DROP_TC},      {"__dev_xmit_skb", DROP_QDISC},    {"kfree_skb_list", DROP_QDISC},
+	{"__neigh_event_send", DROP_NEIGH},  {"arp_error_report", DROP_NEIGH},  {"ndisc_error_report", DROP_NEIGH},
+	{"ip_error", DROP_UNROUTED},         {"ip6_pkt_drop", DROP_UNROUTED},   {"dst_discard_out", DROP_UNROUTED},
+	{"neigh_invalidate", DROP_NEIGH},    {"dst_discard", DROP_UNROUTED},    {"br_dev_queue_push_xmit", DROP_PORT},
+	{"br_nf_dev_queue_xmit", DROP_PORT}, {"__dev_forward_skb2", DROP_PORT},
 };
 
 static enum drop_class find(const struct meaning *meanings, size_t count, const char *word)

@@ -12,7 +12,8 @@ enum drop_class {
 	DROP_RP_FILTER,
 	DROP_NEIGH,
 	DROP_ROUTE,
-	DROP_UNROUTED, /* no route, or one that refuses */
+	DROP_UNROUTED,    /* no route, or one that refuses */
+	DROP_UNFORWARDED, /* the interface that they came in by does not forward */
 	DROP_TOO_BIG,
 	DROP_BUFFER, /* of a socket */
 	DROP_MEMORY,

@@ -11,6 +11,8 @@
 #define ACK 0x10
 /* Longer than the headers of an acknowledgement: somebody sends. */
 #define DATA_BYTES 100
+/* The smallest MTU that IPv4 hosts must take. */
+#define PORT_BYTES 576
 
 static struct drop_flow_key key_of(const struct drop_record *drop)
 {
@@ -38,6 +40,9 @@ void drop_flow_sample(struct window *window, struct map *flows, uint64_t sample,
 
 	/* A connection at its end has nobody who waits for it. */
 	if (class == DROP_FIREWALL && drop->proto == TCP && drop->flags & (FIN | RST))
+		return;
+	/* The other end of a link that is down drops small ones as well. */
+	if (class == DROP_PORT && drop->bytes < PORT_BYTES * drop->packets)
 		return;
 	/* Flows beyond the cap are nobody's in particular. */
 	if (class == DROP_NONE || (drop->laddr.family == ADDR_UNKNOWN && (!drop->cookie || !~drop->cookie)))

@@ -52,7 +52,8 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_memory, COUNT, "because of the protocol's memory limit"),
 	FIELD(D, drop_accept, COUNT, "because the accept queue was full"),
 	FIELD(D, drop_damaged, COUNT, "with a wrong checksum"),
-	FIELD(D, drop_port, COUNT, "larger than the MTU of the bridge port that they leave by"),
+	FIELD(D, drop_port, COUNT, "larger than the MTU of the bridge port that they leave by, or of its other end"),
+	FIELD(D, drop_unforwarded, COUNT, "because the interface that they came in by does not forward"),
 	FIELD(D, drop_stops, BOOL, "the connection neither sent nor received in this window"),
 	FIELD(D, drop_established, BOOL, "they belong to a connection that was established, not to attempts"),
 	FIELD(D, drop_retried, BOOL, "dropped repeatedly, to one service, for most of a second or longer"),
@@ -396,7 +397,7 @@ static void relate(struct judgement *j, struct module *module, const struct drop
 		module->related[MODULE_PATH] = flow_module_below(j->graph, MODULE_PATH, text);
 	/* The route back to the source, or the route to the destination. */
 	addr_format(m->drop_rp_filter > 0 ? &m->drop_source : &m->drop_target, text);
-	if (m->drop_rp_filter > 0 || m->drop_route > 0 || m->drop_blackhole > 0)
+	if (m->drop_rp_filter > 0 || m->drop_route > 0 || m->drop_blackhole > 0 || m->drop_unforwarded > 0)
 		module->related[MODULE_ROUTE] = flow_module_below(j->graph, MODULE_ROUTE, text);
 	hop = m->drop_neigh > 0 ? silent_neighbour(j->state, &m->drop_target, m->drop_dev) : NULL;
 	if (hop) {
@@ -464,6 +465,7 @@ static void set_counts(struct judgement *j, struct dropped_measures *m, const ui
 	m->drop_accept += counts[DROP_ACCEPT];
 	m->drop_damaged += counts[DROP_DAMAGED];
 	m->drop_port += counts[DROP_PORT];
+	m->drop_unforwarded += counts[DROP_UNFORWARDED];
 	for (unsigned class = 0; class < DROP_CLASSES; class ++)
 		m->drop_count += counts[class];
 }

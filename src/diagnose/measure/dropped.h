@@ -13,7 +13,7 @@ struct dropped_measures {
 	uint64_t drop_firewall, drop_reject, drop_conntrack, drop_invalid;
 	uint64_t drop_tc, drop_qdisc, drop_rp_filter;
 	uint64_t drop_neigh, drop_route, drop_blackhole, drop_too_big;
-	uint64_t drop_buffer, drop_memory, drop_accept, drop_damaged, drop_port;
+	uint64_t drop_buffer, drop_memory, drop_accept, drop_damaged, drop_port, drop_unforwarded;
 	bool route_refused;    /* a lookup of the route to the destination said so */
 	bool drop_stops;       /* the connection does not move */
 	bool drop_established; /* not only the first packets of connections */

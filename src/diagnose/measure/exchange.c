@@ -40,11 +40,14 @@ static const struct field exchange_fields[] = {
 	FIELD(E, given_base, COUNT, "the most segments with data sent in an earlier window"),
 	FIELD(E, given_share, RATIO, "segments with data sent, of that", .unit = "%"),
 	FIELD(E, app_asks, COUNT,
-	      "other connections on which its program waits for a reply, for a service that pauses or for one that "
-	      "does "
-	      "not read"),
+	      "other connections on which its program waits: for a reply, for a service that pauses or does not read, "
+	      "for an acknowledgement of anything, or to be connected"),
 	FIELD(E, app_asks_share, RATIO, "that, as a share of the threads of the program", .unit = "%"),
-	FIELD(E, app_unread, COUNT, "connections on which its program has left a request unread for a second"),
+	FIELD(E, app_asks_others, COUNT, "these, but for those to the same service"),
+	FIELD(E, app_clients_wait, COUNT,
+	      "connections of clients on which its program owes a reply, or has not read for 0.5 s"),
+	FIELD(E, app_unread, COUNT,
+	      "connections on which its program has left a request unread for a second, and sent nothing since"),
 	FIELD(E, app_unread_longest_ns, DURATION,
 	      "longest time in the last three windows for which its program left a request unread"),
 	FIELD(E, app_overdue, COUNT,
@@ -56,6 +59,7 @@ static const struct field exchange_fields[] = {
 	FIELD(E, fell_silent, BOOL,
 	      "received data in every earlier window without a long pause, and has received none for half a second"),
 	FIELD(E, unread_ns, DURATION, "time for which its program has not read received data, at the end"),
+	FIELD(E, sent_since, BOOL, "data was sent later than any was received"),
 	FIELD(E, unread_recent_ns, DURATION, "the longest such time in the last three windows"),
 	FIELD(E, unread_recent_fill, RATIO, "share of the receive buffer in use, at its end", .unit = "%"),
 	FIELD(E, unaccepted, BOOL, "no program has accepted it yet"),
@@ -67,7 +71,7 @@ static const struct field exchange_fields[] = {
 	      "shortest"),
 	FIELD(E, asking_share, RATIO, "samples of this run with an outstanding request", .unit = "%"),
 	FIELD(E, quick, COUNT, "replies on it within 0.5 s in this run"),
-	FIELD(E, slow, COUNT, "replies on it after 0.5 to 5 s and 10 minimum RTTs or more in this run"),
+	FIELD(E, slow, COUNT, "replies on it after 0.5 to 4.5 s and 10 minimum RTTs or more in this run"),
 	FIELD(E, late, COUNT, "replies on it after 0.2 s and 10 minimum RTTs or more in this run"),
 	FIELD(E, late_wait_ns, DURATION, "mean of these"),
 	FIELD(E, past_exchange_ns, DURATION,
@@ -80,11 +84,11 @@ static const struct field exchange_fields[] = {
 	FIELD(E, answers_timed, COUNT, "replies of the last three windows whose time is known"),
 	FIELD(E, answer_ns, DURATION, "mean time from request to reply of these"),
 	FIELD(E, service_quick, COUNT, "replies of its service, on all connections to it, within 0.5 s in this run"),
-	FIELD(E, service_slow, COUNT, "waits of 0.5 to 5 s for a reply of its service that ended in this run"),
+	FIELD(E, service_slow, COUNT, "waits of 0.5 to 4.5 s for a reply of its service that ended in this run"),
 	FIELD(E, service_slow_wait_ns, DURATION, "mean of these"),
 	FIELD(E, as_ever, BOOL, "the exchanges before the run fill the life of the program at this pace"),
 	FIELD(E, service_waits, COUNT, "these, and the connections to its service that wait for a reply at the end"),
-	FIELD(E, service_lengthy, COUNT, "waits of more than 5 s for its service that ended in this run"),
+	FIELD(E, service_lengthy, COUNT, "waits of more than 4.5 s for its service that ended in this run"),
 	FIELD(E, service_unanswered, COUNT,
 	      "requests to its service that ended without a reply after 0.3 s or more in this run"),
 	FIELD(E, service_unanswered_wait_ns, DURATION, "mean wait of these"),
@@ -262,18 +266,18 @@ static void note_unread(struct exchange_track *x, const struct socket_record *s)
 
 /*
  * A request is outstanding for as long as nothing has come after it, whatever was acknowledged since: keep-alive
- * probes are as well. Of a connection that has always carried requests and replies.
+ * probes are as well. Of a connection that has always carried requests and replies. In one tick, the order is that of
+ * its wait.
  */
 static uint64_t find_open(const struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t)
 {
 	uint64_t last = x->serves ? t->last_received_ns : t->last_sent_ns,
 		 before = x->serves ? t->last_sent_ns : t->last_received_ns;
+	bool after = last + TICKS_NS < before || (last == before && !x->serves && x->waits);
 	bool both = t->data_segs_in != UINT32_MAX && t->data_segs_in > 0 && t->data_segs_out != UINT32_MAX &&
 		    t->data_segs_out > 0;
 
-	return both && s->sendq_bytes == 0 && s->recvq_bytes == 0 && before != UINT64_MAX && last + TICKS_NS < before
-		       ? last
-		       : 0;
+	return both && s->sendq_bytes == 0 && s->recvq_bytes == 0 && before != UINT64_MAX && after ? last : 0;
 }
 
 /* The wait that its service is judged by: of this host for an answer, or of the peer for one of this host. */
@@ -580,9 +584,9 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		x->serves |= map_get(&state->ports, &s->lport) != NULL;
 		x->unread_ns = find_unread(x, s, t, now_ns);
 		note_unread(x, s);
-		x->open_ns = find_open(x, s, t);
 		x->now_ns = now_ns;
 		count_sample(x, s, t, map_get(&state->asking, &s->cookie));
+		x->open_ns = find_open(x, s, t);
 		x->service = service_of(x, &s->raddr, s->lport, s->rport);
 		note_sample(state, window, x, t, &before);
 	}
@@ -669,6 +673,7 @@ static void measure_timed(const struct exchange_track *x, struct exchange_measur
 static void measure_unread(const struct exchange_track *x, struct exchange_measures *m)
 {
 	m->unread_ns = x->unread_ns;
+	m->sent_since = x->last.last_sent_ns + TICKS_NS < x->last.last_received_ns;
 	m->unread_recent_fill = NAN;
 	for (unsigned i = 0; i < UNREAD_WINDOWS; i++) {
 		if (x->unread[i].ns <= m->unread_recent_ns)
@@ -709,7 +714,7 @@ static void measure(struct exchange_track *x, struct exchange_measures *m)
 /* One connection of this window. */
 struct exchange {
 	struct module *conn;
-	struct exchange_measures *measures;
+	struct exchange_measures *measures; /* NULL: it is not connected yet */
 };
 
 static void measure_asked(const struct state *state, uint64_t cookie, struct exchange_measures *m)
@@ -727,21 +732,28 @@ static void measure_asked(const struct state *state, uint64_t cookie, struct exc
 
 /* What is counted over all connections of a program. */
 struct of_app {
-	uint64_t asks, unread, unread_ns, overdue, overdue_ns;
+	uint64_t asks, unread, unread_ns, overdue, overdue_ns, clients_wait;
 };
 
-#define UNREAD_NS NSEC_PER_SEC
+/* The connections of a program to one service. */
+struct app_service {
+	const struct module *app, *peer;
+};
+
+#define UNREAD_NS      NSEC_PER_SEC
+#define CLIENT_WAIT_NS (500 * NSEC_PER_MSEC)
 
 static uint64_t threads_of(const struct module *app)
 {
 	return app->measures.app && app->measures.app->app_threads != UINT64_MAX ? app->measures.app->app_threads : 0;
 }
 
-/* For a reply, for a service that pauses, or for one that does not read. */
+/* For a reply, for a service that pauses, for one that does not read, or for anything to pass. */
 static bool waits_for_peer(const struct conn_measures *own, const struct exchange_measures *m)
 {
-	return m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX ||
-	       (m->service_pauses != UINT64_MAX && m->service_pauses > 0) || own->rwnd_share > 0.4;
+	return own->stuck || m->open_times >= OVERDUE_TIMES || m->reply_wait_share > 0.3 ||
+	       m->unreplied_ns != UINT64_MAX || (m->service_pauses != UINT64_MAX && m->service_pauses > 0) ||
+	       own->rwnd_share > 0.4;
 }
 
 static bool is_overdue(const struct exchange_measures *m)
@@ -756,25 +768,35 @@ static bool is_overdue(const struct exchange_measures *m)
 static void count_for_apps(const struct exchange *exchanges, size_t count)
 {
 	struct map apps = MAP_INIT(sizeof(struct module *), sizeof(struct of_app), 1000000);
+	struct map services = MAP_INIT(sizeof(struct app_service), sizeof(uint64_t), 1000000);
 
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < count; i++) {
 			struct exchange_measures *m = exchanges[i].measures;
-			bool asks = !m->serves && waits_for_peer(exchanges[i].conn->measures.conn, m);
+			bool asks = !m || (!m->serves && waits_for_peer(exchanges[i].conn->measures.conn, m));
 			struct module *app = exchanges[i].conn->related[MODULE_APP];
 			struct of_app *all = app ? map_put(&apps, &app, NULL) : NULL;
+			struct app_service service = {app, exchanges[i].conn->related[MODULE_PEER]};
+			uint64_t *same = app ? map_put(&services, &service, NULL) : NULL;
 
-			if (!all)
+			if (!all || !same)
 				continue;
 			if (pass == 0) {
 				all->asks += asks;
-				all->unread += m->serves && m->unread_ns >= UNREAD_NS;
+				*same += asks;
+				if (!m)
+					continue;
+				all->clients_wait +=
+					m->serves && (m->owed_share > 0.5 || m->unread_ns >= CLIENT_WAIT_NS);
+				all->unread += m->serves && m->unread_ns >= UNREAD_NS && !m->sent_since;
 				all->unread_ns = max_of(all->unread_ns, m->serves ? m->unread_recent_ns : 0);
 				all->overdue += is_overdue(m);
 				all->overdue_ns = max_of(all->overdue_ns, is_overdue(m) ? m->open_wait_ns : 0);
-			} else {
+			} else if (m) {
 				m->app_asks = all->asks - asks;
 				m->app_asks_share = share_of(m->app_asks, threads_of(app));
+				m->app_asks_others = all->asks - *same;
+				m->app_clients_wait = all->clients_wait;
 				m->app_unread = all->unread;
 				m->app_unread_longest_ns = all->unread_ns;
 				m->app_overdue = all->overdue;
@@ -783,6 +805,7 @@ static void count_for_apps(const struct exchange *exchanges, size_t count)
 		}
 	}
 	map_done(&apps);
+	map_done(&services);
 }
 
 struct ends {
@@ -825,7 +848,8 @@ static void find_other_ends(const struct exchange *exchanges, size_t count)
 		struct module *const *slot = map_get(&all, &ends);
 
 		exchanges[i].conn->other_end = slot ? *slot : NULL;
-		exchange_set_other_end(exchanges[i].measures, slot ? *slot : NULL);
+		if (exchanges[i].measures)
+			exchange_set_other_end(exchanges[i].measures, slot ? *slot : NULL);
 	}
 	map_done(&all);
 }
@@ -858,6 +882,8 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		struct exchange_track *x = own ? map_get(&state->tracks, &own->cookie) : NULL;
 		struct exchange_measures *m;
 
+		if (own && own->state == SOCKET_SYN_SENT)
+			vec_push(&exchanges, ((struct exchange){*module, NULL}));
 		if (!x || !track_is_current(window, &x->track))
 			continue;
 		m = graph_alloc(graph, sizeof(*m));

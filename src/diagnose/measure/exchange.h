@@ -18,9 +18,10 @@ struct exchange_measures {
 	uint64_t owed_ns;
 	uint64_t given_base;
 	double given_share;
-	uint64_t app_asks, app_unread, app_unread_longest_ns, app_overdue, app_oldest_ns;
+	uint64_t app_asks, app_asks_others, app_clients_wait, app_unread, app_unread_longest_ns, app_overdue,
+		app_oldest_ns;
 	double app_asks_share;
-	bool peer_is_here, peer_is_hidden, fell_silent, unaccepted;
+	bool peer_is_here, peer_is_hidden, fell_silent, unaccepted, sent_since;
 	uint64_t unread_ns, unread_recent_ns;
 	double unread_recent_fill;
 	uint64_t service_base, service_wait_base_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Interfaces that lose and regain their carrier: a fact also where no socket of this host uses them, as on a router.
- * Only one that carried packets between is a module; a port that nobody uses may flap.
+ * Only one that has carried packets counts; a port that nobody uses may flap.
  */
 #include "diagnose/measure/link_flap.h"
 
@@ -11,6 +11,7 @@
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/flow_module.h"
 #include "diagnose/measure/host_counters.h"
+#include "diagnose/measure/link_ports.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/netlink/link.h"
 
@@ -20,6 +21,7 @@ static const struct field link_flap_fields[] = {
 	FIELD(L, flap_changes, COUNT, "carrier changes in this window and the three before"),
 	FIELD(L, flap_packets, COUNT, "packets received in the same windows"),
 	FIELD(L, flap_ever, COUNT, "carrier changes since the interface was created"),
+	FIELD(L, flap_packets_ever, COUNT, "packets received since then"),
 };
 #undef L
 RECORD_TYPE(link_flap_measures_type, "measure.link_flap", struct link_flap_measures, link_flap_fields,
@@ -88,6 +90,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m = graph_alloc(graph, sizeof(*m));
 		*m = sum;
 		m->flap_ever = track->changes == UINT32_MAX ? UINT64_MAX : track->changes;
+		m->flap_packets_ever = track->packets;
 		memcpy(m->dev, track->dev, sizeof(m->dev));
 		flow_module_below(graph, MODULE_LINK, m->dev)->measures.link_flap = m;
 	}
@@ -111,6 +114,6 @@ static const struct measurer link_flap_measurer = {
 };
 MEASURER(link_flap_measurer);
 
-static const struct module_scope link_scope = {.kind = MODULE_LINK,
-					       .parts = {MODULE_PART(link_flap), MODULE_PART(host)}};
+static const struct module_scope link_scope = {
+	.kind = MODULE_LINK, .parts = {MODULE_PART(link_flap), MODULE_PART(link_ports), MODULE_PART(host)}};
 MODULE_SCOPE(link_scope);

@@ -10,6 +10,7 @@ struct link_flap_measures {
 	uint64_t flap_changes;
 	uint64_t flap_packets;
 	uint64_t flap_ever;
+	uint64_t flap_packets_ever;
 };
 
 extern const struct record_type link_flap_measures_type;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "diagnose/graph/window.h"
+#include "diagnose/measure/app.h"
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/path_shared.h"
 #include "snapshot/socket/socket.h"
@@ -41,6 +42,11 @@ static const struct field path_fields[] = {
 	FIELD(M, peer_moving, COUNT, "of these, moving"),
 	FIELD(M, peer_connecting, COUNT, "of these, waiting to be established"),
 	FIELD(M, peer_established, COUNT, "of these, established from the same local address"),
+	FIELD(M, app_tried, COUNT,
+	      "services that its program has tried to connect to in the last ten windows, while they did not answer"),
+	FIELD(M, app_tried_again, COUNT, "of these, more than once"),
+	FIELD(M, app_walks, BOOL,
+	      "its program has tried four or more, each of them once, and others make progress: a list"),
 	FIELD(M, syn_unanswered, BOOL,
 	      "its SYN was retransmitted, or has waited for far longer than the remote host takes to answer"),
 };
@@ -159,11 +165,125 @@ static uint64_t *established_of(struct map *reached, const struct module *conn)
 	return map_put(reached, &reach, NULL);
 }
 
-struct state {
-	struct map past; /* address -> struct past */
+/* A service that a program tries to connect to: who needs it tries again, who walks down a list does not. */
+struct target {
+	struct addr raddr;
+	uint32_t pid;
+	uint16_t rport;
+	uint8_t unused[2];
 };
 
-static const struct state initial = {MAP_INIT(sizeof(struct addr), sizeof(struct past), 100000)};
+#define WALK_MIN 4
+
+/* Windows for which a try is remembered: longer than a program waits before it tries again. */
+#define TRY_WINDOWS 10
+
+struct attempt {
+	uint64_t cookie; /* of the first one */
+	uint64_t window; /* the last one it was seen in */
+	bool again;
+};
+
+/* The program of a connection that is not established. */
+struct owner {
+	uint64_t window;
+	uint32_t pid;
+};
+
+struct tries {
+	uint64_t targets, again;
+};
+
+struct state {
+	struct map past;    /* address -> struct past */
+	struct map targets; /* struct target -> struct attempt */
+	struct map tries;   /* pid -> struct tries, of the targets */
+	struct map owners;  /* cookie -> struct owner */
+};
+
+static const struct state initial = {
+	.past = MAP_INIT(sizeof(struct addr), sizeof(struct past), 100000),
+	.targets = MAP_INIT(sizeof(struct target), sizeof(struct attempt), 20000),
+	.tries = MAP_INIT(sizeof(uint32_t), sizeof(struct tries), 10000),
+	.owners = MAP_INIT(sizeof(uint64_t), sizeof(struct owner), 20000),
+};
+
+/* A socket that was closed stays a while, without an owner. */
+static uint32_t pid_of(const struct window *window, struct state *state, const struct module *conn)
+{
+	const struct module *app = conn->related[MODULE_APP];
+	uint64_t cookie = conn->measures.conn->cookie;
+	uint32_t pid = app && app->measures.app ? app->measures.app->pid : 0;
+	struct owner *owner;
+
+	if (conn->measures.conn->state != SOCKET_SYN_SENT)
+		return pid;
+	owner = pid ? map_put(&state->owners, &cookie, NULL) : map_get(&state->owners, &cookie);
+	if (!owner)
+		return pid;
+	owner->pid = pid ?: owner->pid;
+	owner->window = window->number;
+	return owner->pid;
+}
+
+static void note_try(const struct window *window, struct state *state, const struct module *conn)
+{
+	const struct conn_measures *m = conn->measures.conn;
+	uint32_t pid = pid_of(window, state, conn);
+	struct attempt *attempt;
+	struct target target;
+	bool is_new;
+
+	if (pid == 0 || m->state != SOCKET_SYN_SENT)
+		return;
+	memset(&target, 0, sizeof(target));
+	target.raddr = m->raddr;
+	target.rport = m->rport;
+	target.pid = pid;
+	attempt = map_put(&state->targets, &target, &is_new);
+	if (!attempt)
+		return;
+	if (is_new)
+		attempt->cookie = m->cookie;
+	attempt->window = window->number;
+	attempt->again |= attempt->cookie != m->cookie;
+}
+
+/* Adds up what is remembered, and forgets the rest. */
+static void count_tries(const struct window *window, struct state *state)
+{
+	VEC(const struct target *) old = {};
+	VEC(const uint64_t *) gone = {};
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	map_done(&state->tries);
+	while (map_next(&state->targets, &at, &key, &value)) {
+		const struct attempt *attempt = value;
+		const struct target *target = key;
+		struct tries *tries;
+
+		if (attempt->window + TRY_WINDOWS < window->number) {
+			vec_push(&old, target);
+			continue;
+		}
+		tries = map_put(&state->tries, &target->pid, NULL);
+		if (!tries)
+			continue;
+		tries->targets++;
+		tries->again += attempt->again;
+	}
+	for (at = 0; map_next(&state->owners, &at, &key, &value);)
+		if (((const struct owner *)value)->window + TRY_WINDOWS < window->number)
+			vec_push(&gone, key);
+	vec_each(&old, target)
+		(void)map_remove(&state->targets, *target);
+	vec_each(&gone, cookie)
+		(void)map_remove(&state->owners, *cookie);
+	vec_done(&old);
+	vec_done(&gone);
+}
 
 static double use_of(double rate, double best)
 {
@@ -210,19 +330,27 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		count_conn(tally_of(&tallies, (*at)->related[MODULE_PATH]), m, unanswered);
 		count_conn(tally_of(&tallies, (*at)->related[MODULE_PEER]), m, unanswered);
 		*established_of(&reached, *at) += is_established(m);
+		note_try(window, state, *at);
 	}
+	count_tries(window, state);
 	vec_each(&graph->modules, at) {
 		struct path_measures *m;
 		const struct tally *path, *peer;
+		const struct tries *tries;
 		const struct past *past;
+		uint32_t pid;
 
 		if ((*at)->kind != MODULE_CONN)
 			continue;
 		past = past_of(state, &(*at)->measures.conn->raddr);
 		path = tally_of(&tallies, (*at)->related[MODULE_PATH]);
 		peer = tally_of(&tallies, (*at)->related[MODULE_PEER]);
+		pid = pid_of(window, state, *at);
+		tries = map_get(&state->tries, &pid);
 		m = graph_alloc(graph, sizeof(*m));
 		*m = (struct path_measures){
+			.app_tried = tries ? tries->targets : 0,
+			.app_tried_again = tries ? tries->again : 0,
 			.path_conns = path->conns,
 			.path_stuck = path->stuck,
 			.path_moving = path->moving,
@@ -249,6 +377,8 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.path_receive_use = use_of(path->receive_rate, past->receive_rate),
 			.syn_unanswered = is_unanswered(past, (*at)->measures.conn),
 		};
+		m->app_walks = m->app_tried >= WALK_MIN && m->app_tried_again == 0 && m->others_moving > 0 &&
+			       m->peer_established == 0;
 		(*at)->measures.path = m;
 	}
 	vec_each(&graph->modules, at)
@@ -262,7 +392,12 @@ static void finish(struct window *window, void *data, struct graph *graph)
 
 static void release(void *data)
 {
-	map_done(&((struct state *)data)->past);
+	struct state *state = data;
+
+	map_done(&state->past);
+	map_done(&state->targets);
+	map_done(&state->tries);
+	map_done(&state->owners);
 }
 
 static const struct measurer path_measurer = {

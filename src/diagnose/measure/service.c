@@ -51,7 +51,7 @@ static void add_ended(struct service_track *s, uint64_t ended_ns)
 
 static void add_begun(struct service_track *s, const struct service_sample *sample)
 {
-	if (!sample->began || sample->mute_ns > SERVICE_LONG_NS)
+	if (!sample->began || sample->mute_ns > SERVICE_MUTE_LONG_NS)
 		return;
 	if (sample->mute_ns < SERVICE_SLOW_NS) {
 		s->prompt++;

@@ -12,7 +12,9 @@
 
 /* An answer is slow from here on. A longer wait than the second may be a long poll. */
 #define SERVICE_SLOW_NS (500 * NSEC_PER_MSEC)
-#define SERVICE_LONG_NS (5 * NSEC_PER_SEC)
+#define SERVICE_LONG_NS (4500 * NSEC_PER_MSEC)
+/* Of a server that speaks first: without a word for longer, nobody uses it. */
+#define SERVICE_MUTE_LONG_NS (5 * NSEC_PER_SEC)
 
 /* A port of another host; or one of this host (serves), at any of its addresses. */
 struct service {

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "diagnose/graph/window.h"
+#include "diagnose/measure/bucket.h"
 #include "diagnose/measure/host_counters.h"
 #include "diagnose/measure/shaper.h"
 #include "snapshot/core/delta.h"
@@ -42,7 +43,7 @@ struct shaper_key {
 
 struct shaper_track {
 	struct track track;
-	bool has_base;
+	bool has_base, is_class;
 	struct qdisc_record now, base;
 	uint64_t base_ns, last_ns;
 	unsigned samples, waiting;
@@ -104,6 +105,7 @@ static void sample_one(struct window *window, struct state *state, const struct 
 		track->backlog_min = UINT64_MAX;
 		track->backlog_peak = 0;
 	}
+	track->is_class = is_class;
 	track->now = *qdisc;
 	track->last_ns = now_ns;
 	if (qdisc->backlog_bytes == UINT32_MAX)
@@ -127,10 +129,14 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			sample_one(window, state, class, true, snapshot->begin_boot_ns);
 }
 
+/* The parent of the first class is "root" as well. */
 static const struct shaper_track *root_of(const struct window *window, const struct state *state, uint32_t ifindex)
 {
-	track_each(window, &state->shapers, struct shaper_track,
-		   track) if (track->now.ifindex == ifindex && is_root(&track->now)) return track;
+	track_each(window, &state->shapers, struct shaper_track, track)
+	{
+		if (!track->is_class && track->now.ifindex == ifindex && is_root(&track->now))
+			return track;
+	}
 	return NULL;
 }
 
@@ -167,12 +173,11 @@ static void finish(struct window *window, void *data, struct graph *graph)
 
 	track_each(window, &state->shapers, struct shaper_track, track)
 	{
-		bool is_class = strchr(track->now.handle, ':') && strchr(track->now.handle, ':')[1] != '\0';
 		struct shaper_measures m;
 		struct module *module;
 		_cleanup_free_ char *id = NULL;
 
-		if (!measure(track, is_class ? root_of(window, state, track->now.ifindex) : track, &m))
+		if (!measure(track, track->is_class ? root_of(window, state, track->now.ifindex) : track, &m))
 			continue;
 		id = xasprintf("%s:%s", module_kind_name(MODULE_QDISC), m.dev);
 		module = graph_module(graph, MODULE_QDISC, id, m.dev);
@@ -202,5 +207,5 @@ static const struct measurer shaper_measurer = {
 MEASURER(shaper_measurer);
 
 static const struct module_scope qdisc_scope = {.kind = MODULE_QDISC,
-						.parts = {MODULE_PART(shaper), MODULE_PART(host)}};
+						.parts = {MODULE_PART(shaper), MODULE_PART(bucket), MODULE_PART(host)}};
 MODULE_SCOPE(qdisc_scope);
