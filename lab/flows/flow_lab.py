@@ -56,6 +56,7 @@ class Mix:
     draw: typing.Callable
     sizes: tuple = (20, 100)
     unless: frozenset = frozenset()  # servers that cannot
+    only: frozenset = frozenset()    # the only servers that can, if there are any
 
 
 def server(name, speaks, **more):
@@ -130,7 +131,7 @@ def cases(seeds):
     for seed in seeds:
         chosen += [Case(f.server, f.name, f.kind, bad, n, seed) for f in FAULTS for bad, n in SIZES]
         chosen += [Case(name, m.name, 'healthy', 0, n, seed) for name in SERVERS for m in MIXES for n in m.sizes
-                   if name not in m.unless]
+                   if name not in m.unless and (not m.only or name in m.only)]
     return chosen
 
 
