@@ -512,8 +512,10 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 	}
 	if (!request->handled) {
 		handle(request);
-		/* Suspended in its first call, libmicrohttpd would read again when it goes on, and take the end of a
-		 * client's own direction (shutdown(SHUT_WR)) for the end of the client. In the second it waits for us. */
+		/*
+		 * Suspended in its first call, libmicrohttpd would read again when it goes on, and take the end of a
+		 * client's own direction for the end of the client. In the second it waits for nothing.
+		 */
 		if (!request->response && !server->closing)
 			return MHD_YES;
 	}

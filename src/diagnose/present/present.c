@@ -350,7 +350,7 @@ static const char *main_limit(const struct module_record *module)
 	return name;
 }
 
-/* What is drawn of a module and below it, without the names of those that are many. Each culprit has a look of its own. */
+/* What is drawn of a module and below it, without the names of those that are many. Each culprit has its own look. */
 static void add_look(const struct drawing *drawing, struct buf *look, const struct place *place,
 		     const struct module_record *conn)
 {
