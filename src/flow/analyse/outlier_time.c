@@ -70,11 +70,23 @@ struct loss {
 	uint32_t place, slot;
 };
 
+/* Time of a session at a place: what the search reads of a cell. Most are zero and left out. */
+struct time_value {
+	float ns;
+	uint16_t slot;
+};
+
+struct time_table {
+	SPILL(struct time_value) values; /* by place, then slot */
+	size_t *first;                   /* by place, plus an end entry */
+};
+
 /* Whose time it is: each is corrected for its own places only, which are few for clients and other processes. */
 enum family { FAMILY_OWN, FAMILY_CPU, FAMILY_OTHERS, FAMILY_CLIENT, FAMILIES };
 
 struct time_search {
 	struct outliers *o;
+	struct time_table tables[PROFILE_TIMES];
 	const bool *counts;   /* by place: its time is a session's */
 	double *values;       /* by slot, of the current place: nanoseconds */
 	double *for_requests; /* by slot: what its number of requests explains, */
@@ -91,7 +103,7 @@ struct time_search {
 	double median;
 	enum family family;
 	double others; /* sessions that wait for another process there */
-	VEC(struct loss) losses;
+	SPILL(struct loss) losses;
 	double *room;
 };
 
@@ -180,14 +192,47 @@ static double ns_of(const struct time_search *t, const struct profile_cell *cell
 		(double)flow_span_ns(t->o->s->trace, time == PROFILE_OWN ? profile_cell_own(cell) : cell->ticks[time]));
 }
 
+/* The cells are far larger than what the search needs of them, over and over: only times of sessions that count. */
+static void fill_table(struct time_search *t, enum profile_time time)
+{
+	struct time_table *table = &t->tables[time];
+	uint32_t places = t->o->profile->places.count;
+
+	table->first = xzalloc(((size_t)places + 1) * sizeof(*table->first));
+	for (uint32_t place = 0; place < places; place++) {
+		size_t count;
+		const struct profile_cell *cell = outlier_cells(t->o, place, &count);
+
+		table->first[place] = table->values.count;
+		outlier_will_read(t->o, count * sizeof(*cell));
+		/* Waiting for the client counts wherever it is. */
+		for (size_t i = 0; i < count && (t->counts[place] || is_client(time)); i++) {
+			double ns = ns_of(t, &cell[i], time);
+
+			if (ns > 0)
+				spill_push(&table->values, (struct time_value){(float)ns, cell[i].slot});
+		}
+	}
+	table->first[places] = table->values.count;
+}
+
+static const struct time_value *values_at(struct time_search *t, uint32_t place, enum profile_time time,
+					  size_t *ret_count)
+{
+	const struct time_table *table = &t->tables[time];
+
+	*ret_count = table->first[place + 1] - table->first[place];
+	outlier_will_read(t->o, *ret_count * sizeof(*table->values.items));
+	return vec_from(&table->values, table->first[place]);
+}
+
 static void add_values(struct time_search *t, uint32_t place, enum profile_time time)
 {
 	size_t count;
-	const struct profile_cell *cell = outlier_cells(t->o, place, &count);
+	const struct time_value *value = values_at(t, place, time, &count);
 
-	/* Waiting for the client counts wherever it is. */
-	for (size_t i = 0; i < count && (t->counts[place] || is_client(time)); i++)
-		t->values[cell[i].slot] += ns_of(t, &cell[i], time);
+	for (size_t i = 0; i < count; i++)
+		t->values[value[i].slot] += (double)value[i].ns;
 }
 
 /* Time at the place and, unless only its self time is wanted, below; place 0: of the session. */
@@ -412,7 +457,7 @@ static double sessions_with_others(const struct outliers *o, uint32_t place)
 	const struct profile_cell *cell = outlier_cells(o, place, &count);
 	double others = 0;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && o->cells->is_upstream[place]; i++)
 		others += cell[i].has_others ? o->weight[cell[i].slot] : 0;
 	return others;
 }
@@ -606,7 +651,7 @@ static void know_places(struct time_search *t)
 			if (time != PROFILE_OWN)
 				continue;
 			for (size_t i = 0; i < t->count && t->samples[i].excess >= COUNTS * OWN_NS; i++)
-				vec_push(&t->losses, (struct loss){t->samples[i].excess, place, t->samples[i].slot});
+				spill_push(&t->losses, (struct loss){t->samples[i].excess, place, t->samples[i].slot});
 		}
 	}
 	for (unsigned i = 0; i < FAMILIES; i++)
@@ -626,7 +671,7 @@ static void know_places(struct time_search *t)
 /* --- from the sessions to the function --- */
 
 /* Mean difference of the sessions from the rest, place by place, with callees. The caller frees it. */
-static double *differences(const struct time_search *t, const struct outlier_mark *mark)
+static double *differences(struct time_search *t, const struct outlier_mark *mark)
 {
 	const struct outliers *o = t->o;
 	size_t n = o->profile->places.count;
@@ -636,12 +681,12 @@ static double *differences(const struct time_search *t, const struct outlier_mar
 		few += outlier_set_has(&mark->few, i) ? o->weight[i] : 0;
 	for (uint32_t place = 1; place < n; place++) {
 		size_t count;
-		const struct profile_cell *cell = outlier_cells(o, place, &count);
+		const struct time_value *value = values_at(t, place, mark->time, &count);
 
-		for (size_t i = 0; i < count && (t->counts[place] || is_client(mark->time)); i++) {
-			double ns = ns_of(t, &cell[i], mark->time) * o->weight[cell[i].slot];
+		for (size_t i = 0; i < count; i++) {
+			double ns = (double)value[i].ns * o->weight[value[i].slot];
 
-			difference[place] += outlier_set_has(&mark->few, cell[i].slot)
+			difference[place] += outlier_set_has(&mark->few, value[i].slot)
 						     ? ns / max_of(few, 1.0)
 						     : -ns / max_of(o->all - few, 1.0);
 		}
@@ -767,6 +812,8 @@ const struct outlier_mark *outlier_find_time(struct outliers *o)
 	};
 	const struct outlier_mark *best;
 
+	for (unsigned time = 0; time < PROFILE_TIMES; time++)
+		fill_table(&t, time);
 	know_allowance(&t);
 	know_places(&t);
 	for (uint32_t place = 0; place < o->profile->places.count; place++)
@@ -779,6 +826,10 @@ const struct outlier_mark *outlier_find_time(struct outliers *o)
 	best = choose(&t);
 	free(t.spent);
 	free(t.usual_share);
-	vec_done(&t.losses);
+	spill_done(&t.losses);
+	for (unsigned time = 0; time < PROFILE_TIMES; time++) {
+		spill_done(&t.tables[time].values);
+		free(t.tables[time].first);
+	}
 	return best;
 }
