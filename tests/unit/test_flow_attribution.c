@@ -243,6 +243,61 @@ TEST(a_wait_for_a_client_that_can_be_written_to_again_is_a_stall)
 	}
 }
 
+/*
+ * Others are served while the client does not read: the last wait is short, but the ones before did not report it. They
+ * would have if they were asked to: by epoll_ctl, or by poll, unless something ran meanwhile that serves nobody known.
+ */
+TEST(a_client_that_earlier_waits_did_not_report_could_not_be_written_to)
+{
+	static const struct {
+		const char *meanwhile;
+		bool is_watched;
+		enum profile_time time;
+	} cases[] = {
+		{"op-read fd=9 result=9 took=5 socket=8000", false, PROFILE_STALL},
+		{NULL, false, PROFILE_OWN},
+		{NULL, true, PROFILE_STALL},
+	};
+
+	for (unsigned k = 0; k < ARRAY_SIZE(cases); k++) {
+		struct text t = begin();
+
+		event(&t, "socket socket=8000 fd=9 family=2 type=1 local=10.0.0.1:80 remote=10.0.0.2:900");
+		event(&t, "op-accept fd=9 result=9 took=5 socket=8000 aux=9999");
+		t.now += 10;
+		for (unsigned i = 1; i <= CLIENTS; i++) {
+			event(&t, "call look_at_timers");
+			event(&t, "return");
+			wait(&t, 1000, "ready=3:1");
+			accept_client(&t, i);
+			event(&t, "call input");
+			event(&t, "op-read fd=5 result=9 took=5 socket=%u", i);
+			if (cases[k].is_watched)
+				event(&t, "op-watch fd=5 result=3 took=5 socket=%u aux=5", i);
+			t.now += 10;
+			event(&t, "return");
+			event(&t, "call look_at_timers");
+			event(&t, "return");
+			wait(&t, is_odd(i) ? 3000000000 : 1000, "ready=9:1");
+			event(&t, "call look_at_timers");
+			event(&t, "return");
+			event(&t, "call other");
+			if (cases[k].meanwhile)
+				event(&t, "%s", cases[k].meanwhile);
+			t.now += cases[k].meanwhile ? 10 : 5000000;
+			event(&t, "return");
+			wait(&t, 5, "ready=5:4");
+			call(&t, "output", "op-write fd=5 result=9 aux=9", i);
+			call(&t, "done", "op-close fd=5 result=0", i);
+		}
+		COMPARED(&t, false);
+
+		REQUIRE(c->divergence.count == 1);
+		CHECK_EQ_UINT(c->all.items[0].time, cases[k].time);
+		CHECK_EQ_UINT(c->group[1].sessions, 2);
+	}
+}
+
 /* --- calls that never return --- */
 
 /* The program ends while two clients rest: a signal handler runs in the call that waits for them. */

@@ -134,13 +134,14 @@ static uint64_t queue_between(const struct turn_segment *before, const struct tu
 /*
  * The client did not take bytes: a write was cut short; or the program writes in portions, and waits for the client
  * between them if it has nothing else to do; or a wait reported that the client takes bytes again. If that wait was
- * short, it could be written to before.
+ * short, it could be written to before, unless an earlier one shows that it could not.
  */
 static bool is_stalled(const struct turn_segment *before, const struct turn_segment *after, uint64_t gap)
 {
 	return before->is_partial || before->last == TURN_WRITE ||
 	       (after->is_writable && before->end_ticks < after->ready_ticks &&
-		(double)after->idle_ticks >= REPORTED_SHARE * (double)gap);
+		(max_of(before->end_ticks, after->asked_ticks) < after->polled_ticks ||
+		 (double)after->idle_ticks >= REPORTED_SHARE * (double)gap));
 }
 
 bool turn_between(const struct turn_segment *before, const struct turn_segment *after, struct turn_wait *ret_wait)
