@@ -243,6 +243,15 @@ TEST(a_wait_for_a_client_that_can_be_written_to_again_is_a_stall)
 	}
 }
 
+/* A loop that looks at its timers before each wait. */
+static void begin_round(struct text *t, unsigned long long took, const char *ready)
+{
+	event(t, "call look_at_timers");
+	event(t, "return");
+	event(t, "call select_all");
+	wait(t, took, ready);
+}
+
 /*
  * Others are served while the client does not read: the last wait is short, but the ones before did not report it. They
  * would have if they were asked to: by epoll_ctl, or by poll, unless something ran meanwhile that serves nobody known.
@@ -262,13 +271,14 @@ TEST(a_client_that_earlier_waits_did_not_report_could_not_be_written_to)
 	for (unsigned k = 0; k < ARRAY_SIZE(cases); k++) {
 		struct text t = begin();
 
+		event(&t, "call round");
 		event(&t, "socket socket=8000 fd=9 family=2 type=1 local=10.0.0.1:80 remote=10.0.0.2:900");
 		event(&t, "op-accept fd=9 result=9 took=5 socket=8000 aux=9999");
 		t.now += 10;
+		event(&t, "return");
 		for (unsigned i = 1; i <= CLIENTS; i++) {
-			event(&t, "call look_at_timers");
-			event(&t, "return");
-			wait(&t, 1000, "ready=3:1");
+			event(&t, "call round");
+			begin_round(&t, 1000, "ready=3:1");
 			accept_client(&t, i);
 			event(&t, "call input");
 			event(&t, "op-read fd=5 result=9 took=5 socket=%u", i);
@@ -276,25 +286,67 @@ TEST(a_client_that_earlier_waits_did_not_report_could_not_be_written_to)
 				event(&t, "op-watch fd=5 result=3 took=5 socket=%u aux=5", i);
 			t.now += 10;
 			event(&t, "return");
-			event(&t, "call look_at_timers");
 			event(&t, "return");
-			wait(&t, is_odd(i) ? 3000000000 : 1000, "ready=9:1");
-			event(&t, "call look_at_timers");
-			event(&t, "return");
+			begin_round(&t, is_odd(i) ? 3000000000 : 1000, "ready=9:1");
 			event(&t, "call other");
 			if (cases[k].meanwhile)
 				event(&t, "%s", cases[k].meanwhile);
 			t.now += cases[k].meanwhile ? 10 : 5000000;
 			event(&t, "return");
-			wait(&t, 5, "ready=5:4");
+			event(&t, "return");
+			event(&t, "return");
+			event(&t, "call round");
+			begin_round(&t, 5, "ready=5:4");
 			call(&t, "output", "op-write fd=5 result=9 aux=9", i);
 			call(&t, "done", "op-close fd=5 result=0", i);
+			event(&t, "return");
+			event(&t, "return");
 		}
 		COMPARED(&t, false);
 
+		unit_note("case %u: %s", k, c->answer);
 		REQUIRE(c->divergence.count == 1);
 		CHECK_EQ_UINT(c->all.items[0].time, cases[k].time);
 		CHECK_EQ_UINT(c->group[1].sessions, 2);
+	}
+}
+
+/* --- a function that only reads --- */
+
+/* Most of the time it is called by one of its callers, but also by the caller of that one: it is not named for it. */
+TEST(a_wait_below_a_caller_and_the_caller_of_that_is_of_the_function_itself)
+{
+	for (unsigned is_both = 0; is_both < 2; is_both++) {
+		struct text t = begin();
+
+		for (unsigned i = 1; i <= CLIENTS; i++) {
+			unsigned made = 5000 + i;
+
+			wait(&t, 1000, "ready=3:1");
+			accept_client(&t, i);
+			event(&t, "call input");
+			event(&t, "op-read fd=5 result=9 took=5 socket=%u", i);
+			event(&t, "socket socket=%u fd=6 family=2 type=1", made);
+			event(&t, "op-connect fd=6 result=0 took=5 socket=%u", made);
+			event(&t, "return");
+			wait(&t, is_odd(i) && is_both ? 30000000 : 1000, "ready=6:1");
+			event(&t, "call serve");
+			call(&t, "take", "op-read fd=6 result=9", made);
+			event(&t, "return");
+			wait(&t, is_odd(i) ? 300000000 : 1000, "ready=6:1");
+			event(&t, "call serve");
+			event(&t, "call again");
+			event(&t, "call prepare");
+			event(&t, "return");
+			call(&t, "take", "op-read fd=6 result=9", made);
+			event(&t, "return");
+			event(&t, "op-write fd=5 result=9 took=5 socket=%u aux=9", i);
+			event(&t, "return");
+		}
+		COMPARED(&t, true);
+
+		REQUIRE(c->divergence.count >= 1);
+		CHECK_EQ_TEXT(c->all.items[0].function, is_both ? "take" : "again");
 	}
 }
 

@@ -285,6 +285,7 @@ struct served {
 	double work, delay, other; /* of work: without a CPU; waiting for another process */
 	double cpu;                /* of work: on a CPU; 0: not recorded */
 	unsigned runs;             /* times that the thread got a CPU meanwhile */
+	const char *in;            /* function that works; NULL: work */
 };
 
 static struct comparison *compare_served(const struct served *all, unsigned count, struct flow_trace **ret_trace,
@@ -306,8 +307,8 @@ static struct comparison *compare_served(const struct served *all, unsigned coun
 		buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n", now + 10,
 			       now + 15, i);
 		/* The caller has not returned when the delay is known. */
-		buf_add_format(&text, "1 %llu call work\n1 %llu delay %.0f %u", now + 30, worked, s->delay * 1e6,
-			       s->runs);
+		buf_add_format(&text, "1 %llu call %s\n1 %llu delay %.0f %u", now + 30, s->in ? s->in : "work", worked,
+			       s->delay * 1e6, s->runs);
 		if (s->cpu > 0)
 			buf_add_format(&text, " %.0f", s->cpu * 1e6);
 		buf_add_format(&text, "\n1 %llu return\n", worked + 1);
@@ -371,6 +372,35 @@ TEST(an_excess_as_long_as_the_delays_of_the_machine_is_no_evidence)
 		c = compare_served(all, ARRAY_SIZE(all), &trace, &s);
 		unit_note("%s", c->answer);
 		CHECK_EQ_UINT(c->divergence.count, is_longer);
+	}
+}
+
+/* What a request that no other session makes usually takes is not known. */
+TEST(a_kind_of_request_that_no_other_session_makes_may_compute_longer)
+{
+	static const struct {
+		const char *in;
+		double ms;
+		unsigned found;
+	} cases[] = {
+		{"work", 100, 1},
+		{"rare", 100, 0},
+		{"rare", 600, 1},
+	};
+
+	for (unsigned k = 0; k < ARRAY_SIZE(cases); k++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		struct served all[20];
+
+		for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
+			all[i] = (struct served){.work = 10, .cpu = 10, .runs = 1};
+		all[11] = all[17] =
+			(struct served){.work = cases[k].ms, .cpu = cases[k].ms, .runs = 1, .in = cases[k].in};
+		c = compare_served(all, ARRAY_SIZE(all), &trace, &s);
+		unit_note("%s", c->answer);
+		CHECK_EQ_UINT(c->divergence.count, cases[k].found);
 	}
 }
 
@@ -694,6 +724,53 @@ TEST(with_labels_computation_is_found_where_delays_or_others_hide_it)
 		unit_note("case %u: %s", others_wait, c->answer);
 		REQUIRE(c->divergence.count == 1);
 		CHECK_EQ_TEXT(c->all.items[0].function, "compute");
+	}
+}
+
+/*
+ * An event loop that reads with the same function in two places. Where a session waits for its answer depends on where
+ * it was before, so some of the two or three wait in another place than where most of the time is.
+ */
+TEST(sessions_that_wait_at_different_places_are_one_set)
+{
+	for (unsigned ms = 10; ms <= 130; ms += 120) {
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		_cleanup_buf_ struct buf text = BUF_INIT(1 << 22);
+		unsigned long long now = 1000;
+
+		buf_add_text(&text, "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 "
+				    "socket=9999\n1 2 delay 0 1 0\n");
+		for (unsigned i = 1; i <= 40; i++) {
+			bool is_far = i == 15 || i == 22;
+			unsigned long long took = is_far    ? 300000000
+						  : i == 30 ? ms * 1000000ull
+						  : i == 9  ? 5000000
+							    : 1000;
+
+			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", now,
+				       i, 1000 + i);
+			buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", now, i);
+			buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n",
+				       now + 10, now + 15, i);
+			if (is_far)
+				buf_add_format(&text, "1 %llu call again\n", now + 21);
+			buf_add_format(&text, "1 %llu call take\n1 %llu op-connect fd=6 result=0 took=5 socket=%u\n",
+				       now + 22, now + 23, 5000 + i);
+			buf_add_format(&text, "1 %llu op-read fd=6 result=9 took=%llu socket=%u\n1 %llu return\n",
+				       now + 30, took, 5000 + i, now + took + 40);
+			if (is_far)
+				buf_add_format(&text, "1 %llu return\n", now + took + 41);
+			buf_add_format(&text, "1 %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n1 %llu return\n",
+				       now + took + 50, i, now + took + 60);
+			now += took + 2000;
+		}
+		trace = sample_of_text(buf_text(&text));
+		c = compare(trace, &s);
+		unit_note("%s", c->answer);
+		REQUIRE(c->divergence.count == 1);
+		CHECK_EQ_UINT(c->group[1].sessions, ms > 100 ? 3 : 2);
 	}
 }
 

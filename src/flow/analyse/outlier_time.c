@@ -53,11 +53,15 @@
 #define SAME_SHARE 0.125
 /* A set that is so early by chance with less than this probability is the warm-up. */
 #define BEGIN_CHANCE 0.005
+/* Smallest excess of a member that does not stand out where most of the time is, of the mean of the set. */
+#define ELSEWHERE_SHARE (1.0 / 3)
 /* The search descends into a call with this share of the excess. */
 #define MOST 0.6
 /* So many sessions that compute for about as long, up to this factor, make requests of a kind that takes that long. */
 #define KIND_LEAST  8
 #define KIND_SPREAD 2.0
+/* Longest computation of a request that no other session makes, of what a usual session computes in all. */
+#define RARE_FACTOR 30.0
 
 struct sample {
 	double excess;
@@ -484,6 +488,29 @@ static bool is_kind(struct time_search *t, uint32_t place, const struct outlier_
 	return sum >= MOST * excess && most <= KIND_SPREAD * least;
 }
 
+/*
+ * Only they come to this place: they make a request that no other session makes, and what that usually takes is not
+ * known. If they compute there for a few times as long as a usual session in all, it may be what such a request takes.
+ */
+static bool is_rare_kind(struct time_search *t, const struct outlier_mark *mark)
+{
+	size_t count;
+	const struct profile_cell *cell = outlier_cells(t->o, mark->place, &count);
+	double computed = 0, usual;
+
+	if (!mark->place || is_client(mark->time) || !t->o->cells->delays.has_cpu)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (cell[i].calls && t->o->weight[cell[i].slot] && !outlier_set_has(&mark->few, cell[i].slot))
+			return false;
+	take_values(t, mark->place, PROFILE_CPU, false);
+	for (uint32_t i = 0; i < t->o->cells->slots; i++)
+		computed += outlier_set_has(&mark->few, i) ? t->values[i] * t->o->weight[i] : 0;
+	take_values(t, 0, PROFILE_CPU, false);
+	usual = median_of(t, t->values);
+	return computed >= MOST * mark->excess && computed <= RARE_FACTOR * usual * mark->few.count;
+}
+
 /* --- a place --- */
 
 static bool test_place(struct time_search *t, uint32_t place, enum profile_time time, struct outlier_mark *ret_mark)
@@ -733,6 +760,14 @@ static bool confirms(struct time_search *t, uint32_t place, const struct outlier
 	return set_chance(t, mark->time, k, count, t->samples[count - 1].excess) <= CHANCE * t->tests[t->family];
 }
 
+/* Sessions of the set that do not stand out there lose as much at other places: a fair part of what the set does. */
+static bool lose_elsewhere(const struct outlier_mark *set, const struct outlier_mark *there)
+{
+	double rest = set->excess - there->excess, others = set->few.count - there->few.count;
+
+	return rest / others >= ELSEWHERE_SHARE * set->excess / set->few.count;
+}
+
 /*
  * Inwards to the place that has the time. The sessions are those that also stand out there; if they do not, because
  * another process may have been slow, no function is named.
@@ -751,7 +786,7 @@ static bool lead_inwards(struct time_search *t, struct outlier_mark *mark)
 			there.few.count < outer.count && outlier_set_common(&there.few, &outer) == there.few.count;
 
 		/* Time between two calls counts where the session was before: that need not be the same for all. */
-		if (is_part && mark->chance < there.chance)
+		if (is_part && (mark->chance < there.chance || lose_elsewhere(mark, &there)))
 			there.few = outer;
 		*mark = there;
 		return true;
@@ -786,7 +821,7 @@ static const struct outlier_mark *choose(struct time_search *t)
 				best = mark;
 		if (best && best->time == PROFILE_OWN)
 			best = by_cpu(t, best);
-		if (!best || lead_inwards(t, best))
+		if (!best || (lead_inwards(t, best) && !is_rare_kind(t, best)))
 			return best;
 		best->excess = 0;
 	}
