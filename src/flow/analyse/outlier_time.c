@@ -55,6 +55,8 @@
 #define BEGIN_CHANCE 0.005
 /* Smallest excess of a member that does not stand out where most of the time is, of the mean of the set. */
 #define ELSEWHERE_SHARE (1.0 / 3)
+/* Smallest logarithm of the chance of such a set, as a share of that of the sessions that do. */
+#define ELSEWHERE_SURE (2.0 / 3)
 /* The search descends into a call with this share of the excess. */
 #define MOST 0.6
 /* So many sessions that compute for about as long, up to this factor, make requests of a kind that takes that long. */
@@ -760,12 +762,16 @@ static bool confirms(struct time_search *t, uint32_t place, const struct outlier
 	return set_chance(t, mark->time, k, count, t->samples[count - 1].excess) <= CHANCE * t->tests[t->family];
 }
 
-/* Sessions of the set that do not stand out there lose as much at other places: a fair part of what the set does. */
+/*
+ * The set is nearly as unlikely by chance, and its sessions that do not stand out there lose a fair part of what the
+ * others do at other places.
+ */
 static bool lose_elsewhere(const struct outlier_mark *set, const struct outlier_mark *there)
 {
 	double rest = set->excess - there->excess, others = set->few.count - there->few.count;
 
-	return rest / others >= ELSEWHERE_SHARE * set->excess / set->few.count;
+	return log(set->chance) <= ELSEWHERE_SURE * log(there->chance) &&
+	       rest / others >= ELSEWHERE_SHARE * set->excess / set->few.count;
 }
 
 /*
