@@ -350,6 +350,46 @@ TEST(a_wait_below_a_caller_and_the_caller_of_that_is_of_the_function_itself)
 	}
 }
 
+/* A wait between two calls, where another caller of the function has none: nothing says that it is the caller's. */
+TEST(a_wait_is_not_of_the_caller_because_others_call_the_function_as_well)
+{
+	struct text t = begin();
+
+	for (unsigned i = 1; i <= CLIENTS; i++) {
+		unsigned made = 5000 + i;
+
+		wait(&t, 1000, "ready=3:1");
+		accept_client(&t, i);
+		event(&t, "call input");
+		event(&t, "op-read fd=5 result=9 took=5 socket=%u", i);
+		event(&t, "socket socket=%u fd=6 family=2 type=1", made);
+		event(&t, "op-connect fd=6 result=0 took=5 socket=%u", made);
+		event(&t, "call look");
+		event(&t, "call take");
+		event(&t, "call prepare");
+		event(&t, "return");
+		event(&t, "return");
+		event(&t, "return");
+		event(&t, "return");
+		wait(&t, is_odd(i) ? 300000000 : 1000, "ready=6:1");
+		event(&t, "call serve");
+		event(&t, "call again");
+		event(&t, "call take");
+		event(&t, "call prepare");
+		event(&t, "return");
+		event(&t, "op-read fd=6 result=9 took=5 socket=%u", made);
+		t.now += is_odd(i) ? 10000 : 100;
+		event(&t, "return");
+		event(&t, "return");
+		event(&t, "op-write fd=5 result=9 took=5 socket=%u aux=9", i);
+		event(&t, "return");
+	}
+	COMPARED(&t, true);
+
+	REQUIRE(c->divergence.count >= 1);
+	CHECK_EQ_TEXT(c->all.items[0].function, "take");
+}
+
 /* --- calls that never return --- */
 
 /* The program ends while two clients rest: a signal handler runs in the call that waits for them. */

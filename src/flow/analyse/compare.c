@@ -378,13 +378,17 @@ static double self_ratio(const struct profile_figures of[2])
 	return bad / max_of(good, 1.0);
 }
 
-/* A function that is slower for one caller alone is slower because of that caller's request: name the caller. */
+/*
+ * A function that is slower for one caller alone is slower because of that caller's request: name the caller. Of waits
+ * between two calls nothing is known of other callers: they are counted where the session was before.
+ */
 static uint32_t requesting_place(const struct comparison *c, uint32_t place)
 {
 	const struct profile_place *places = c->profile->places.items, *this = &places[place];
 	struct profile_figures others[2] = {};
 
-	if (!this->parent || places[this->parent].is_dispatcher)
+	if (!this->parent || places[this->parent].is_dispatcher ||
+	    this->group[1].wait_ticks > this->group[1].self_ticks)
 		return place;
 	for (uint32_t i = 1; i < c->profile->places.count; i++)
 		for (unsigned g = 0; g < 2; g++)
