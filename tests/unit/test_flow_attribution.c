@@ -311,6 +311,44 @@ TEST(a_client_that_earlier_waits_did_not_report_could_not_be_written_to)
 	}
 }
 
+/* Threads take turns in polling: who waits for its turn waits for the client as well, unless it serves somebody. */
+TEST(a_thread_that_serves_nobody_waits_for_the_client)
+{
+	for (unsigned serves = 0; serves < 2; serves++) {
+		struct text t = begin();
+
+		event(&t, "socket socket=8000 fd=9 family=2 type=1 local=10.0.0.1:80 remote=10.0.0.2:900");
+		event(&t, "op-accept fd=9 result=9 took=5 socket=8000 aux=9999");
+		t.now += 10;
+		for (unsigned i = 1; i <= CLIENTS; i++) {
+			unsigned long long turn = is_odd(i + 1) ? 3000000000 : 1000;
+
+			wait(&t, 1000, "ready=3:1");
+			accept_client(&t, i);
+			event(&t, "call input");
+			event(&t, "op-read fd=5 result=9 took=5 socket=%u", i);
+			event(&t, "op-write fd=5 result=5 took=5 socket=%u aux=9", i);
+			t.now += 20;
+			event(&t, "return");
+			event(&t, "call other");
+			event(&t, "op-read fd=9 result=9 took=5 socket=8000");
+			t.now += 10 + (serves ? turn : 0);
+			event(&t, "return");
+			t.now += serves ? 0 : turn;
+			wait(&t, 5, "ready=5:4");
+			call(&t, "output", "op-write fd=5 result=4 aux=4", i);
+			call(&t, "done", "op-close fd=5 result=0", i);
+		}
+		COMPARED(&t, true);
+
+		unit_note("case %u: %s", serves, c->answer);
+		if (serves)
+			CHECK(strstr(c->answer, "in output") == NULL);
+		else
+			CHECK_HAS_TEXT(c->answer, "spend 3.00 s in output");
+	}
+}
+
 /* --- a function that only reads --- */
 
 /* Most of the time it is called by one of its callers, but also by the caller of that one: it is not named for it. */

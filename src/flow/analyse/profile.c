@@ -83,6 +83,7 @@ struct profiler {
 	SPILL(struct turn_segment) shared;
 	/* Of the thread, as in turn_segment. */
 	uint64_t ready_ticks, idle_ticks, polled_ticks, patient_sum, served_ticks;
+	uint64_t served_sum, ready_sum, polled_sum;
 	uint64_t unknown_ticks;        /* when it last worked for no session, not only in its round */
 	uint64_t rounds;               /* waits for all sessions, of all threads */
 	SPILL(struct idle_work) idle;  /* by place */
@@ -445,6 +446,9 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 		segment->polled_ticks = p->polled_ticks;
 		segment->patient_sum = p->patient_sum;
 		segment->served_ticks = p->served_ticks;
+		segment->before_sum = p->served_sum;
+		segment->served_sum = p->served_sum += took;
+		segment->polled_sum = p->polled_sum;
 		segment->is_taken |= p->has_taken;
 		segment->thread = (uint32_t)walk->thread;
 		segment->start_ticks = walk->frames.items[walk->root].ticks;
@@ -632,6 +636,9 @@ static void see_outside(struct profiler *p, const struct walk *walk, const struc
 		.polled_ticks = p->polled_ticks,
 		.patient_sum = p->patient_sum,
 		.served_ticks = p->served_ticks,
+		.before_sum = p->served_sum,
+		.served_sum = p->served_sum,
+		.polled_sum = p->polled_sum,
 		.thread = (uint32_t)walk->thread,
 		.start_ticks = op->start_ticks,
 		.end_ticks = op->end_ticks,
@@ -723,6 +730,8 @@ static void examine(struct profiler *p, const struct walk *walk, const struct fl
 		for (uint32_t i = 0; flow_operation_ready(op, i, &ready); i++)
 			vec_push(&p->ready, ready);
 		p->polled_ticks = p->ready_ticks;
+		p->polled_sum = p->ready_sum;
+		p->ready_sum = p->served_sum;
 		p->ready_ticks = op->end_ticks;
 		p->rounds++;
 		p->idle_ticks = op->end_ticks - op->start_ticks;
@@ -1023,6 +1032,7 @@ static void walk_all(struct profiler *p)
 		p->touched.count = p->window.count = 0;
 		p->delay_ticks = p->delay_client_ticks = 0;
 		p->ready_ticks = p->idle_ticks = p->polled_ticks = p->patient_sum = p->served_ticks = p->unknown_ticks = 0;
+		p->served_sum = p->ready_sum = p->polled_sum = 0;
 		p->has_taken = false;
 		p->ready.count = 0;
 		walk_thread(&walk, &visitor, p, i);
