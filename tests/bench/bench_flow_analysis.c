@@ -315,9 +315,10 @@ static void measure_outliers(const char *path)
 	groups = flow_groups_of(s);
 	(void)!compare_find_outliers(s, groups.items, &outlier, &why);
 	printf("  %s\n", outlier.how);
-	printf("flow analysis, without labels: %.1f M events, %zu sessions: %.3f s, %.1f MB at most, the file included\n",
-	       (double)trace->events / 1e6, s->list.count,
-	       (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin) / 1e9, (double)(peak_kib() - before) / 1024);
+	printf("flow analysis, without labels: %.1f M events, %zu sessions: %.3f s, %.1f MB at most, the file "
+	       "included\n",
+	       (double)trace->events / 1e6, s->list.count, (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin) / 1e9,
+	       (double)(peak_kib() - before) / 1024);
 	compare_outlier_done(&outlier);
 	flow_groups_done(&groups);
 	flow_sessions_free(s);

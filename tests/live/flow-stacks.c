@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two user threads that take turns, three times, each in a function of its own; then a third on the first's stack. */
-#include <stdlib.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -8,6 +7,7 @@
 #define STACK_BYTES (256 * 1024)
 
 static ucontext_t home, users[2];
+static char stacks[2][STACK_BYTES];
 
 void pass_on(int user)
 {
@@ -55,8 +55,6 @@ void resume(int user)
 
 int main(void)
 {
-	void *stacks[2] = {malloc(STACK_BYTES), malloc(STACK_BYTES)};
-
 	start(0, first, stacks[0]);
 	start(1, second, stacks[1]);
 	/* The first one never returns. */

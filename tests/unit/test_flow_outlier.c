@@ -749,8 +749,8 @@ TEST(sessions_that_wait_at_different_places_are_one_set)
 						  : i == 9  ? 5000000
 							    : 1000;
 
-			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", now,
-				       i, 1000 + i);
+			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n",
+				       now, i, 1000 + i);
 			buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", now, i);
 			buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n",
 				       now + 10, now + 15, i);
@@ -810,7 +810,8 @@ TEST(a_search_among_many_sessions_and_places_takes_little_memory)
 	uint64_t before;
 
 	for (unsigned i = 0; i < PLACES; i++)
-		fns[i] = trace_writer_function(m.writer, module, 64 + i * 16, (char[]){'f', (char)('a' + i % 26), '\0'});
+		fns[i] =
+			trace_writer_function(m.writer, module, 64 + i * 16, (char[]){'f', (char)('a' + i % 26), '\0'});
 	m.thread = trace_writer_thread(m.writer, 1, 1, "srv");
 	trace_writer_call(m.writer, m.thread, m.now, main_fn);
 	operation(&m, FLOW_OP_LISTEN, 9999, 10, 0, 0);

@@ -598,7 +598,7 @@ static void see_begin(const struct profiler *p, struct turn_segment *segment, co
 	if (segment->first != TURN_NONE)
 		return;
 	segment->is_writable = is_reported_writable(p, op);
-	/* poll is told each time, by what ran before it: for other sessions, or for nobody known. */
+	/* What poll looks at is set before each call, by what ran then: for other sessions, or for nobody known. */
 	segment->asked_ticks = watched_ticks ? watched_ticks : p->unknown_ticks;
 }
 
@@ -1031,7 +1031,8 @@ static void walk_all(struct profiler *p)
 		p->weight = summary ? summary->count : 1;
 		p->touched.count = p->window.count = 0;
 		p->delay_ticks = p->delay_client_ticks = 0;
-		p->ready_ticks = p->idle_ticks = p->polled_ticks = p->patient_sum = p->served_ticks = p->unknown_ticks = 0;
+		p->ready_ticks = p->idle_ticks = p->polled_ticks = p->patient_sum = p->served_ticks = p->unknown_ticks =
+			0;
 		p->served_sum = p->ready_sum = p->polled_sum = 0;
 		p->has_taken = false;
 		p->ready.count = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Wrappers of the C library's functions that change stacks (user threads, coroutines). What runs on a stack of its own
- * is recorded like a thread, in a slot of its own; while another one runs, it waits: for the socket that it could not
- * use before, or gave to epoll, if there is one.
+ * Wrappers of the C library's functions that change stacks (user threads). What runs on a stack of its own is recorded
+ * like a thread, in a slot of its own; while another one runs, it waits: for the socket that it could not use before,
+ * or gave to epoll, if there is one.
  *
  * A saved context goes on inside the wrapper that saved it, which knows its slot. A new one has a stack that says which.
  */
@@ -45,8 +45,7 @@ static struct flow_slot *slot_of_new(const ucontext_t *to)
 {
 	uintptr_t begin = (uintptr_t)to->uc_stack.ss_sp, here = stack_address();
 
-	if (goes_on_at(to) - (uintptr_t)switch_stack < SWITCH_BYTES || !begin ||
-	    here - begin < to->uc_stack.ss_size)
+	if (goes_on_at(to) - (uintptr_t)switch_stack < SWITCH_BYTES || !begin || here - begin < to->uc_stack.ss_size)
 		return NULL;
 	return slot_of_stack(to->uc_stack.ss_sp);
 }
