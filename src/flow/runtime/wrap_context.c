@@ -4,7 +4,8 @@
  * like a thread, in a slot of its own; while another one runs, it waits: for the socket that it could not use before,
  * or gave to epoll, if there is one.
  *
- * A saved context goes on inside the wrapper that saved it, which knows its slot. A new one has a stack that says which.
+ * A saved context goes on inside the wrapper that saved it, which knows its slot. A new one has a stack, and the stack a
+ * slot.
  */
 #include "flow/runtime/real.h"
 #include "flow/runtime/runtime.h"
@@ -19,7 +20,7 @@ EXPORT int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
 EXPORT int setcontext(const ucontext_t *to);
 
 /* Contexts that it saves return to this function. */
-static __attribute__((noinline, noclone)) int switch_stack(ucontext_t *from, const ucontext_t *to)
+static __attribute__((noinline)) int switch_stack(ucontext_t *from, const ucontext_t *to)
 {
 	int result = real.swapcontext(from, to);
 
