@@ -4,8 +4,8 @@
  * like a thread, in a slot of its own; while another one runs, it waits: for the socket that it could not use before,
  * or gave to epoll, if there is one.
  *
- * A saved context goes on inside the wrapper that saved it, which knows its slot. A new one has a stack, and the stack a
- * slot.
+ * A saved context goes on inside the wrapper that saved it, which knows its slot. A new one has a stack of its own, and
+ * that has a slot.
  */
 #include "flow/runtime/real.h"
 #include "flow/runtime/runtime.h"
