@@ -15,6 +15,8 @@
 
 /* Of the tables that the searches read over and over, what is resident before its pages are released. */
 #define OUTLIER_RESIDENT ((size_t)4 << 20)
+/* What the kernel maps around a row that is read alone. */
+#define OUTLIER_ALONE ((size_t)64 << 10)
 
 struct outlier_set {
 	uint64_t words[OUTLIER_WORDS];

@@ -628,6 +628,7 @@ static void know_allowance(struct time_search *t)
 
 	take_values(t, 0, PROFILE_OWN, false);
 	for (uint32_t i = 0; i < slots; i++) {
+		outlier_will_read(t->o, OUTLIER_ALONE);
 		own[i] = t->values[i];
 		work[i] = o->s->list.items[o->cells->session_of[i]].requests;
 	}
@@ -635,6 +636,7 @@ static void know_allowance(struct time_search *t)
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct flow_row *row = &o->s->list.items[o->cells->session_of[i]];
 
+		outlier_will_read(t->o, OUTLIER_ALONE);
 		work[i] = (double)row->tx_bytes + (double)row->rx_bytes;
 	}
 	allow(t, own, work, BYTE_NS, t->for_bytes);
