@@ -296,6 +296,35 @@ static void measure(const char *path, uint64_t million, enum demux_by by, const 
 	       best[2] / (double)events, (double)(kib - before) / 1024);
 }
 
+/* The search for sessions that stand out. */
+static void measure_outliers(const char *path)
+{
+	struct flow_sessions *s = NULL;
+	struct compare_outlier outlier = {};
+	struct flow_trace *trace;
+	struct why why = {};
+	flow_groups groups;
+	uint64_t begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID), before;
+
+	malloc_trim(0);
+	forget_peak();
+	before = peak_kib();
+	if (flow_trace_open(path, &trace, &why) < 0 ||
+	    flow_sessions_new(trace, &(struct demux_options){.by = DEMUX_CONNECTION}, &s, &why) < 0)
+		exit(1);
+	groups = flow_groups_of(s);
+	(void)!compare_find_outliers(s, groups.items, &outlier, &why);
+	printf("  %s\n", outlier.how);
+	printf("flow analysis, without labels: %.1f M events, %zu sessions: %.3f s, %.1f MB at most, the file "
+	       "included\n",
+	       (double)trace->events / 1e6, s->list.count, (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin) / 1e9,
+	       (double)(peak_kib() - before) / 1024);
+	compare_outlier_done(&outlier);
+	flow_groups_done(&groups);
+	flow_sessions_free(s);
+	flow_trace_close(trace);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t sizes[8] = {2, 20, 200};
@@ -316,6 +345,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < count; i++) {
 		make(path, sizes[i] * 1000000);
 		measure(path, sizes[i], DEMUX_CONNECTION, "");
+		measure_outliers(path);
 		measure(path, sizes[i], DEMUX_REQUEST, ", by request");
 		measure(path, sizes[i], DEMUX_THREAD, ", by thread");
 	}

@@ -243,6 +243,191 @@ TEST(a_wait_for_a_client_that_can_be_written_to_again_is_a_stall)
 	}
 }
 
+/* A loop that looks at its timers before each wait. */
+static void begin_round(struct text *t, unsigned long long took, const char *ready)
+{
+	event(t, "call look_at_timers");
+	event(t, "return");
+	event(t, "call select_all");
+	wait(t, took, ready);
+}
+
+/*
+ * Others are served while the client does not read: the last wait is short, but the ones before did not report it. They
+ * would have if they were asked to: by epoll_ctl, or by poll, unless something ran meanwhile that serves nobody known.
+ */
+TEST(a_client_that_earlier_waits_did_not_report_could_not_be_written_to)
+{
+	static const struct {
+		const char *meanwhile;
+		bool is_watched;
+		enum profile_time time;
+	} cases[] = {
+		{"op-read fd=9 result=9 took=5 socket=8000", false, PROFILE_STALL},
+		{NULL, false, PROFILE_OWN},
+		{NULL, true, PROFILE_STALL},
+	};
+
+	for (unsigned k = 0; k < ARRAY_SIZE(cases); k++) {
+		struct text t = begin();
+
+		event(&t, "call round");
+		event(&t, "socket socket=8000 fd=9 family=2 type=1 local=10.0.0.1:80 remote=10.0.0.2:900");
+		event(&t, "op-accept fd=9 result=9 took=5 socket=8000 aux=9999");
+		t.now += 10;
+		event(&t, "return");
+		for (unsigned i = 1; i <= CLIENTS; i++) {
+			event(&t, "call round");
+			begin_round(&t, 1000, "ready=3:1");
+			accept_client(&t, i);
+			event(&t, "call input");
+			event(&t, "op-read fd=5 result=9 took=5 socket=%u", i);
+			if (cases[k].is_watched)
+				event(&t, "op-watch fd=5 result=3 took=5 socket=%u aux=5", i);
+			t.now += 10;
+			event(&t, "return");
+			event(&t, "return");
+			begin_round(&t, is_odd(i) ? 3000000000 : 1000, "ready=9:1");
+			event(&t, "call other");
+			if (cases[k].meanwhile)
+				event(&t, "%s", cases[k].meanwhile);
+			t.now += cases[k].meanwhile ? 10 : 5000000;
+			event(&t, "return");
+			event(&t, "return");
+			event(&t, "return");
+			event(&t, "call round");
+			begin_round(&t, 5, "ready=5:4");
+			call(&t, "output", "op-write fd=5 result=9 aux=9", i);
+			call(&t, "done", "op-close fd=5 result=0", i);
+			event(&t, "return");
+			event(&t, "return");
+		}
+		COMPARED(&t, false);
+
+		unit_note("case %u: %s", k, c->answer);
+		REQUIRE(c->divergence.count == 1);
+		CHECK_EQ_UINT(c->all.items[0].time, cases[k].time);
+		CHECK_EQ_UINT(c->group[1].sessions, 2);
+	}
+}
+
+/* Threads take turns in polling: who waits for its turn waits for the client as well, unless it serves somebody. */
+TEST(a_thread_that_serves_nobody_waits_for_the_client)
+{
+	for (unsigned serves = 0; serves < 2; serves++) {
+		struct text t = begin();
+
+		event(&t, "socket socket=8000 fd=9 family=2 type=1 local=10.0.0.1:80 remote=10.0.0.2:900");
+		event(&t, "op-accept fd=9 result=9 took=5 socket=8000 aux=9999");
+		t.now += 10;
+		for (unsigned i = 1; i <= CLIENTS; i++) {
+			unsigned long long turn = is_odd(i + 1) ? 3000000000 : 1000;
+
+			wait(&t, 1000, "ready=3:1");
+			accept_client(&t, i);
+			event(&t, "call input");
+			event(&t, "op-read fd=5 result=9 took=5 socket=%u", i);
+			event(&t, "op-write fd=5 result=5 took=5 socket=%u aux=9", i);
+			t.now += 20;
+			event(&t, "return");
+			event(&t, "call other");
+			event(&t, "op-read fd=9 result=9 took=5 socket=8000");
+			t.now += 10 + (serves ? turn : 0);
+			event(&t, "return");
+			t.now += serves ? 0 : turn;
+			wait(&t, 5, "ready=5:4");
+			call(&t, "output", "op-write fd=5 result=4 aux=4", i);
+			call(&t, "done", "op-close fd=5 result=0", i);
+		}
+		COMPARED(&t, true);
+
+		unit_note("case %u: %s", serves, c->answer);
+		if (serves)
+			CHECK(strstr(c->answer, "in output") == NULL);
+		else
+			CHECK_HAS_TEXT(c->answer, "spend 3.00 s in output");
+	}
+}
+
+/* --- a function that only reads --- */
+
+/* Most of the time it is called by one of its callers, but also by the caller of that one: it is not named for it. */
+TEST(a_wait_below_a_caller_and_the_caller_of_that_is_of_the_function_itself)
+{
+	for (unsigned is_both = 0; is_both < 2; is_both++) {
+		struct text t = begin();
+
+		for (unsigned i = 1; i <= CLIENTS; i++) {
+			unsigned made = 5000 + i;
+
+			wait(&t, 1000, "ready=3:1");
+			accept_client(&t, i);
+			event(&t, "call input");
+			event(&t, "op-read fd=5 result=9 took=5 socket=%u", i);
+			event(&t, "socket socket=%u fd=6 family=2 type=1", made);
+			event(&t, "op-connect fd=6 result=0 took=5 socket=%u", made);
+			event(&t, "return");
+			wait(&t, is_odd(i) && is_both ? 30000000 : 1000, "ready=6:1");
+			event(&t, "call serve");
+			call(&t, "take", "op-read fd=6 result=9", made);
+			event(&t, "return");
+			wait(&t, is_odd(i) ? 300000000 : 1000, "ready=6:1");
+			event(&t, "call serve");
+			event(&t, "call again");
+			event(&t, "call prepare");
+			event(&t, "return");
+			call(&t, "take", "op-read fd=6 result=9", made);
+			event(&t, "return");
+			event(&t, "op-write fd=5 result=9 took=5 socket=%u aux=9", i);
+			event(&t, "return");
+		}
+		COMPARED(&t, true);
+
+		REQUIRE(c->divergence.count >= 1);
+		CHECK_EQ_TEXT(c->all.items[0].function, is_both ? "take" : "again");
+	}
+}
+
+/* A wait between two calls, where another caller of the function has none: nothing says that it is the caller's. */
+TEST(a_wait_is_not_of_the_caller_because_others_call_the_function_as_well)
+{
+	struct text t = begin();
+
+	for (unsigned i = 1; i <= CLIENTS; i++) {
+		unsigned made = 5000 + i;
+
+		wait(&t, 1000, "ready=3:1");
+		accept_client(&t, i);
+		event(&t, "call input");
+		event(&t, "op-read fd=5 result=9 took=5 socket=%u", i);
+		event(&t, "socket socket=%u fd=6 family=2 type=1", made);
+		event(&t, "op-connect fd=6 result=0 took=5 socket=%u", made);
+		event(&t, "call look");
+		event(&t, "call take");
+		event(&t, "call prepare");
+		event(&t, "return");
+		event(&t, "return");
+		event(&t, "return");
+		event(&t, "return");
+		wait(&t, is_odd(i) ? 300000000 : 1000, "ready=6:1");
+		event(&t, "call serve");
+		event(&t, "call again");
+		event(&t, "call take");
+		event(&t, "call prepare");
+		event(&t, "return");
+		event(&t, "op-read fd=6 result=9 took=5 socket=%u", made);
+		t.now += is_odd(i) ? 10000 : 100;
+		event(&t, "return");
+		event(&t, "return");
+		event(&t, "op-write fd=5 result=9 took=5 socket=%u aux=9", i);
+		event(&t, "return");
+	}
+	COMPARED(&t, true);
+
+	REQUIRE(c->divergence.count >= 1);
+	CHECK_EQ_TEXT(c->all.items[0].function, "take");
+}
+
 /* --- calls that never return --- */
 
 /* The program ends while two clients rest: a signal handler runs in the call that waits for them. */

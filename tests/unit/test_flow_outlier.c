@@ -285,6 +285,7 @@ struct served {
 	double work, delay, other; /* of work: without a CPU; waiting for another process */
 	double cpu;                /* of work: on a CPU; 0: not recorded */
 	unsigned runs;             /* times that the thread got a CPU meanwhile */
+	const char *in;            /* function that works; NULL: work */
 };
 
 static struct comparison *compare_served(const struct served *all, unsigned count, struct flow_trace **ret_trace,
@@ -306,8 +307,8 @@ static struct comparison *compare_served(const struct served *all, unsigned coun
 		buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n", now + 10,
 			       now + 15, i);
 		/* The caller has not returned when the delay is known. */
-		buf_add_format(&text, "1 %llu call work\n1 %llu delay %.0f %u", now + 30, worked, s->delay * 1e6,
-			       s->runs);
+		buf_add_format(&text, "1 %llu call %s\n1 %llu delay %.0f %u", now + 30, s->in ? s->in : "work", worked,
+			       s->delay * 1e6, s->runs);
 		if (s->cpu > 0)
 			buf_add_format(&text, " %.0f", s->cpu * 1e6);
 		buf_add_format(&text, "\n1 %llu return\n", worked + 1);
@@ -371,6 +372,35 @@ TEST(an_excess_as_long_as_the_delays_of_the_machine_is_no_evidence)
 		c = compare_served(all, ARRAY_SIZE(all), &trace, &s);
 		unit_note("%s", c->answer);
 		CHECK_EQ_UINT(c->divergence.count, is_longer);
+	}
+}
+
+/* What a request that no other session makes usually takes is not known. */
+TEST(a_kind_of_request_that_no_other_session_makes_may_compute_longer)
+{
+	static const struct {
+		const char *in;
+		double ms;
+		unsigned found;
+	} cases[] = {
+		{"work", 100, 1},
+		{"rare", 100, 0},
+		{"rare", 600, 1},
+	};
+
+	for (unsigned k = 0; k < ARRAY_SIZE(cases); k++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		struct served all[20];
+
+		for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
+			all[i] = (struct served){.work = 10, .cpu = 10, .runs = 1};
+		all[11] = all[17] =
+			(struct served){.work = cases[k].ms, .cpu = cases[k].ms, .runs = 1, .in = cases[k].in};
+		c = compare_served(all, ARRAY_SIZE(all), &trace, &s);
+		unit_note("%s", c->answer);
+		CHECK_EQ_UINT(c->divergence.count, cases[k].found);
 	}
 }
 
@@ -695,6 +725,124 @@ TEST(with_labels_computation_is_found_where_delays_or_others_hide_it)
 		REQUIRE(c->divergence.count == 1);
 		CHECK_EQ_TEXT(c->all.items[0].function, "compute");
 	}
+}
+
+/*
+ * An event loop that reads with the same function in two places. Where a session waits for its answer depends on where
+ * it was before, so some of the two or three wait in another place than where most of the time is.
+ */
+TEST(sessions_that_wait_at_different_places_are_one_set)
+{
+	for (unsigned ms = 10; ms <= 130; ms += 120) {
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		_cleanup_buf_ struct buf text = BUF_INIT(1 << 22);
+		unsigned long long now = 1000;
+
+		buf_add_text(&text, "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 "
+				    "socket=9999\n1 2 delay 0 1 0\n");
+		for (unsigned i = 1; i <= 40; i++) {
+			bool is_far = i == 15 || i == 22;
+			unsigned long long took = is_far    ? 300000000
+						  : i == 30 ? ms * 1000000ull
+						  : i == 9  ? 5000000
+							    : 1000;
+
+			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n",
+				       now, i, 1000 + i);
+			buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", now, i);
+			buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n",
+				       now + 10, now + 15, i);
+			if (is_far)
+				buf_add_format(&text, "1 %llu call again\n", now + 21);
+			buf_add_format(&text, "1 %llu call take\n1 %llu op-connect fd=6 result=0 took=5 socket=%u\n",
+				       now + 22, now + 23, 5000 + i);
+			buf_add_format(&text, "1 %llu op-read fd=6 result=9 took=%llu socket=%u\n1 %llu return\n",
+				       now + 30, took, 5000 + i, now + took + 40);
+			if (is_far)
+				buf_add_format(&text, "1 %llu return\n", now + took + 41);
+			buf_add_format(&text, "1 %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n1 %llu return\n",
+				       now + took + 50, i, now + took + 60);
+			now += took + 2000;
+		}
+		trace = sample_of_text(buf_text(&text));
+		c = compare(trace, &s);
+		unit_note("%s", c->answer);
+		REQUIRE(c->divergence.count == 1);
+		CHECK_EQ_UINT(c->group[1].sessions, ms > 100 ? 3 : 2);
+	}
+}
+
+/* Peak resident set since the last reset, KiB. */
+static uint64_t peak_kib(bool resets)
+{
+	FILE *f = resets ? fopen("/proc/self/clear_refs", "we") : NULL;
+	char line[256];
+	uint64_t kib = 0;
+
+	if (f) {
+		REQUIRE(fputs("5", f) >= 0);
+		(void)fclose(f);
+	}
+	f = fopen("/proc/self/status", "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, "VmHWM:", 6) == 0)
+			kib = strtoull(line + 6, NULL, 10);
+	if (f)
+		(void)fclose(f);
+	return kib;
+}
+
+/* 4,096 sessions at 250 places: 70 MB of cells, of which few are resident at a time. */
+TEST(a_search_among_many_sessions_and_places_takes_little_memory)
+{
+	enum { MANY = 4096, PLACES = 250 };
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+	_cleanup_(compare_outlier_done) struct compare_outlier outlier = {};
+	_cleanup_free_ uint8_t *group_of = NULL;
+	char path[] = "/tmp/nest-unit-flow-XXXXXX";
+	struct made m = {.random = 1, .now = 1000, .writer = sample_open(path)};
+	uint32_t module = trace_writer_module(m.writer, &(struct flow_module){.path = "/bin/srv"});
+	uint32_t main_fn = trace_writer_function(m.writer, module, 16, "main"), fns[PLACES];
+	struct why why = {};
+	uint64_t before;
+
+	for (unsigned i = 0; i < PLACES; i++)
+		fns[i] =
+			trace_writer_function(m.writer, module, 64 + i * 16, (char[]){'f', (char)('a' + i % 26), '\0'});
+	m.thread = trace_writer_thread(m.writer, 1, 1, "srv");
+	trace_writer_call(m.writer, m.thread, m.now, main_fn);
+	operation(&m, FLOW_OP_LISTEN, 9999, 10, 0, 0);
+	for (uint32_t i = 1; i <= MANY; i++) {
+		struct flow_socket socket = {.socket = i, .fd = 7, .family = 2, .type = 1};
+
+		REQUIRE(addr_parse_endpoint("10.0.0.1:80", &socket.local) == 0);
+		REQUIRE(addr_parse_endpoint("10.0.0.2:1", &socket.remote) == 0);
+		socket.remote.port = (uint16_t)(1000 + i);
+		(void)trace_writer_socket(m.writer, m.thread, m.now, &socket);
+		operation(&m, FLOW_OP_ACCEPT, i, 10, 7, 0);
+		trace_writer_call(m.writer, m.thread, m.now += 10, fns[0]);
+		operation(&m, FLOW_OP_READ, i, 10, 50, 0);
+		for (unsigned k = 1; k < PLACES; k++) {
+			trace_writer_call(m.writer, m.thread, m.now += 10, fns[k]);
+			m.now += 100 + unit_random(&m.random) % 1000;
+			trace_writer_return(m.writer, m.thread, m.now);
+		}
+		operation(&m, FLOW_OP_WRITE, i, 10, 100, 100);
+		trace_writer_return(m.writer, m.thread, m.now += 10);
+	}
+	trace = sample_close(m.writer, path);
+	REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, &s, &why) == 0);
+	group_of = xzalloc(s->list.count + 1);
+	before = peak_kib(true);
+	CHECK(compare_find_outliers(s, group_of, &outlier, &why) == -ENODATA);
+	CHECK_HAS_TEXT(outlier.how, "4096 sessions compared");
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	CHECK(peak_kib(false) - before < 24 * 1024);
+#endif
+	unit_note("%" PRIu64 " KiB", peak_kib(false) - before);
 }
 
 TEST(delays_are_counted_and_ranked)

@@ -28,6 +28,8 @@
 #define LOOP_FACTOR 8
 /* Minimum slowdown of the function for its other callers, relative to that of one. */
 #define ALSO_SLOWER 0.7
+/* Smallest share of a function's wait that it also has where a caller of its caller calls it. */
+#define ALSO_WAITS 0.05
 
 static const struct enum_name kind_names[] = {
 	{DIVERGENCE_SLOWER, "slower", "bad sessions take longer in the function"},
@@ -245,6 +247,30 @@ static bool is_resumed(const struct comparison *c, uint32_t fn)
 	return calls && calls >= c->profile->looked_at[1];
 }
 
+/* Mean wait of a bad session beyond that of a good one. */
+static double more_wait(const struct comparison *c, uint32_t place)
+{
+	const struct profile_figures *f = c->profile->places.items[place].group;
+
+	return (double)f[1].wait_ticks / (double)max_of(c->group[1].sessions, 1u) -
+	       (double)f[0].wait_ticks / (double)max_of(c->group[0].sessions, 1u);
+}
+
+/* A caller of its caller also calls it, and bad sessions wait there as well: it is not there for its caller. */
+static bool waits_for_others(const struct comparison *c, uint32_t place)
+{
+	const struct profile_place *places = c->profile->places.items;
+	uint32_t up = places[places[place].parent].parent;
+
+	for (; up && !places[up].is_dispatcher; up = places[up].parent) {
+		uint32_t other = profile_place_find(c->profile, up, places[place].fn);
+
+		if (other && other != place && more_wait(c, other) >= ALSO_WAITS * more_wait(c, place))
+			return true;
+	}
+	return false;
+}
+
 /* Moves from a function with many callers out to its caller, and from a leaf that only wraps a system call. */
 static uint32_t specific_place(const struct comparison *c, uint32_t place)
 {
@@ -253,7 +279,8 @@ static uint32_t specific_place(const struct comparison *c, uint32_t place)
 	const struct profile_figures *bad = &places[place].group[1];
 	/* A wait is of the function that reads or writes, not of one that only polls. */
 	bool is_wrapper = !places[place].first_child &&
-			  (bad->wait_ticks > bad->self_ticks || (places[place].polls && !places[place].moves_bytes));
+			  (bad->wait_ticks > bad->self_ticks || (places[place].polls && !places[place].moves_bytes)) &&
+			  !waits_for_others(c, place);
 
 	/* The root of a segment says less than what it calls. */
 	while (is_wrapper && parent && places[parent].parent && !places[places[parent].parent].is_dispatcher) {
@@ -351,13 +378,17 @@ static double self_ratio(const struct profile_figures of[2])
 	return bad / max_of(good, 1.0);
 }
 
-/* A function that is slower for one caller alone is slower because of that caller's request: name the caller. */
+/*
+ * A function that is slower for one caller alone is slower because of that caller's request: name the caller. Of waits
+ * between two calls nothing is known of other callers: they are counted where the session was before.
+ */
 static uint32_t requesting_place(const struct comparison *c, uint32_t place)
 {
 	const struct profile_place *places = c->profile->places.items, *this = &places[place];
 	struct profile_figures others[2] = {};
 
-	if (!this->parent || places[this->parent].is_dispatcher)
+	if (!this->parent || places[this->parent].is_dispatcher ||
+	    this->group[1].wait_ticks > this->group[1].self_ticks)
 		return place;
 	for (uint32_t i = 1; i < c->profile->places.count; i++)
 		for (unsigned g = 0; g < 2; g++)

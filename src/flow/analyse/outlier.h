@@ -13,6 +13,11 @@
 
 #define OUTLIER_WORDS (PROFILE_SLOTS / 64)
 
+/* Of the tables that the searches read over and over, what is resident before its pages are released. */
+#define OUTLIER_RESIDENT ((size_t)4 << 20)
+/* What the kernel maps around a row that is read alone. */
+#define OUTLIER_ALONE ((size_t)64 << 10)
+
 struct outlier_set {
 	uint64_t words[OUTLIER_WORDS];
 	uint32_t count;
@@ -45,7 +50,18 @@ struct outliers {
 	VEC(struct outlier_mark) marks;
 	double seen_own_ns, seen_cpu_ns, seen_client_ns; /* differences that would have been found in two sessions */
 	uint32_t looked_at;                              /* places where time was compared */
+	size_t read_bytes;                               /* of tables, since pages were released */
 };
+
+/* So many bytes of the tables are about to be read: the tables may be larger than memory should be. */
+static inline void outlier_will_read(struct outliers *o, size_t bytes)
+{
+	o->read_bytes += bytes;
+	if (o->read_bytes < OUTLIER_RESIDENT)
+		return;
+	spill_trim();
+	o->read_bytes = 0;
+}
 
 static inline void outlier_set_add(struct outlier_set *set, uint32_t slot)
 {

@@ -298,6 +298,8 @@ const struct outlier_mark *outlier_find_calls(struct outliers *o)
 	for (uint32_t place = 1; place < o->profile->places.count; place++) {
 		if (place_of(&c, place)->is_dispatcher || !cell_count(&c, place))
 			continue;
+		/* Those of the place and of its caller. */
+		outlier_will_read(o, 2 * cell_count(&c, place) * sizeof(struct profile_cell));
 		take_base(&c, place);
 		if (c.who.count < BASE_LEAST)
 			continue;

@@ -53,11 +53,17 @@
 #define SAME_SHARE 0.125
 /* A set that is so early by chance with less than this probability is the warm-up. */
 #define BEGIN_CHANCE 0.005
+/* Smallest excess of a member that does not stand out where most of the time is, of the mean of the set. */
+#define ELSEWHERE_SHARE (1.0 / 3)
+/* Smallest logarithm of the chance of such a set, as a share of that of the sessions that do. */
+#define ELSEWHERE_SURE (2.0 / 3)
 /* The search descends into a call with this share of the excess. */
 #define MOST 0.6
 /* So many sessions that compute for about as long, up to this factor, make requests of a kind that takes that long. */
 #define KIND_LEAST  8
 #define KIND_SPREAD 2.0
+/* Longest computation of a request that no other session makes, of what a usual session computes in all. */
+#define RARE_FACTOR 30.0
 
 struct sample {
 	double excess;
@@ -70,11 +76,23 @@ struct loss {
 	uint32_t place, slot;
 };
 
+/* Time of a session at a place: what the search reads of a cell. Most are zero and left out. */
+struct time_value {
+	float ns;
+	uint16_t slot;
+};
+
+struct time_table {
+	SPILL(struct time_value) values; /* by place, then slot */
+	size_t *first;                   /* by place, plus an end entry */
+};
+
 /* Whose time it is: each is corrected for its own places only, which are few for clients and other processes. */
 enum family { FAMILY_OWN, FAMILY_CPU, FAMILY_OTHERS, FAMILY_CLIENT, FAMILIES };
 
 struct time_search {
 	struct outliers *o;
+	struct time_table tables[PROFILE_TIMES];
 	const bool *counts;   /* by place: its time is a session's */
 	double *values;       /* by slot, of the current place: nanoseconds */
 	double *for_requests; /* by slot: what its number of requests explains, */
@@ -91,7 +109,7 @@ struct time_search {
 	double median;
 	enum family family;
 	double others; /* sessions that wait for another process there */
-	VEC(struct loss) losses;
+	SPILL(struct loss) losses;
 	double *room;
 };
 
@@ -180,14 +198,47 @@ static double ns_of(const struct time_search *t, const struct profile_cell *cell
 		(double)flow_span_ns(t->o->s->trace, time == PROFILE_OWN ? profile_cell_own(cell) : cell->ticks[time]));
 }
 
+/* The cells are far larger than what the search needs of them, over and over: only times of sessions that count. */
+static void fill_table(struct time_search *t, enum profile_time time)
+{
+	struct time_table *table = &t->tables[time];
+	uint32_t places = t->o->profile->places.count;
+
+	table->first = xzalloc(((size_t)places + 1) * sizeof(*table->first));
+	for (uint32_t place = 0; place < places; place++) {
+		size_t count;
+		const struct profile_cell *cell = outlier_cells(t->o, place, &count);
+
+		table->first[place] = table->values.count;
+		outlier_will_read(t->o, count * sizeof(*cell));
+		/* Waiting for the client counts wherever it is. */
+		for (size_t i = 0; i < count && (t->counts[place] || is_client(time)); i++) {
+			double ns = ns_of(t, &cell[i], time);
+
+			if (ns > 0)
+				spill_push(&table->values, (struct time_value){(float)ns, cell[i].slot});
+		}
+	}
+	table->first[places] = table->values.count;
+}
+
+static const struct time_value *values_at(struct time_search *t, uint32_t place, enum profile_time time,
+					  size_t *ret_count)
+{
+	const struct time_table *table = &t->tables[time];
+
+	*ret_count = table->first[place + 1] - table->first[place];
+	outlier_will_read(t->o, *ret_count * sizeof(*table->values.items));
+	return vec_from(&table->values, table->first[place]);
+}
+
 static void add_values(struct time_search *t, uint32_t place, enum profile_time time)
 {
 	size_t count;
-	const struct profile_cell *cell = outlier_cells(t->o, place, &count);
+	const struct time_value *value = values_at(t, place, time, &count);
 
-	/* Waiting for the client counts wherever it is. */
-	for (size_t i = 0; i < count && (t->counts[place] || is_client(time)); i++)
-		t->values[cell[i].slot] += ns_of(t, &cell[i], time);
+	for (size_t i = 0; i < count; i++)
+		t->values[value[i].slot] += (double)value[i].ns;
 }
 
 /* Time at the place and, unless only its self time is wanted, below; place 0: of the session. */
@@ -412,7 +463,7 @@ static double sessions_with_others(const struct outliers *o, uint32_t place)
 	const struct profile_cell *cell = outlier_cells(o, place, &count);
 	double others = 0;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && o->cells->is_upstream[place]; i++)
 		others += cell[i].has_others ? o->weight[cell[i].slot] : 0;
 	return others;
 }
@@ -437,6 +488,29 @@ static bool is_kind(struct time_search *t, uint32_t place, const struct outlier_
 		sum += (t->values[i] - usual) * t->o->weight[i];
 	}
 	return sum >= MOST * excess && most <= KIND_SPREAD * least;
+}
+
+/*
+ * Only they come to this place: they make a request that no other session makes, and what that usually takes is not
+ * known. If they compute there for a few times as long as a usual session in all, it may be what such a request takes.
+ */
+static bool is_rare_kind(struct time_search *t, const struct outlier_mark *mark)
+{
+	size_t count;
+	const struct profile_cell *cell = outlier_cells(t->o, mark->place, &count);
+	double computed = 0, usual;
+
+	if (!mark->place || is_client(mark->time) || !t->o->cells->delays.has_cpu)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (cell[i].calls && t->o->weight[cell[i].slot] && !outlier_set_has(&mark->few, cell[i].slot))
+			return false;
+	take_values(t, mark->place, PROFILE_CPU, false);
+	for (uint32_t i = 0; i < t->o->cells->slots; i++)
+		computed += outlier_set_has(&mark->few, i) ? t->values[i] * t->o->weight[i] : 0;
+	take_values(t, 0, PROFILE_CPU, false);
+	usual = median_of(t, t->values);
+	return computed >= MOST * mark->excess && computed <= RARE_FACTOR * usual * mark->few.count;
 }
 
 /* --- a place --- */
@@ -554,6 +628,7 @@ static void know_allowance(struct time_search *t)
 
 	take_values(t, 0, PROFILE_OWN, false);
 	for (uint32_t i = 0; i < slots; i++) {
+		outlier_will_read(t->o, OUTLIER_ALONE);
 		own[i] = t->values[i];
 		work[i] = o->s->list.items[o->cells->session_of[i]].requests;
 	}
@@ -561,6 +636,7 @@ static void know_allowance(struct time_search *t)
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct flow_row *row = &o->s->list.items[o->cells->session_of[i]];
 
+		outlier_will_read(t->o, OUTLIER_ALONE);
 		work[i] = (double)row->tx_bytes + (double)row->rx_bytes;
 	}
 	allow(t, own, work, BYTE_NS, t->for_bytes);
@@ -606,7 +682,7 @@ static void know_places(struct time_search *t)
 			if (time != PROFILE_OWN)
 				continue;
 			for (size_t i = 0; i < t->count && t->samples[i].excess >= COUNTS * OWN_NS; i++)
-				vec_push(&t->losses, (struct loss){t->samples[i].excess, place, t->samples[i].slot});
+				spill_push(&t->losses, (struct loss){t->samples[i].excess, place, t->samples[i].slot});
 		}
 	}
 	for (unsigned i = 0; i < FAMILIES; i++)
@@ -626,7 +702,7 @@ static void know_places(struct time_search *t)
 /* --- from the sessions to the function --- */
 
 /* Mean difference of the sessions from the rest, place by place, with callees. The caller frees it. */
-static double *differences(const struct time_search *t, const struct outlier_mark *mark)
+static double *differences(struct time_search *t, const struct outlier_mark *mark)
 {
 	const struct outliers *o = t->o;
 	size_t n = o->profile->places.count;
@@ -636,12 +712,12 @@ static double *differences(const struct time_search *t, const struct outlier_mar
 		few += outlier_set_has(&mark->few, i) ? o->weight[i] : 0;
 	for (uint32_t place = 1; place < n; place++) {
 		size_t count;
-		const struct profile_cell *cell = outlier_cells(o, place, &count);
+		const struct time_value *value = values_at(t, place, mark->time, &count);
 
-		for (size_t i = 0; i < count && (t->counts[place] || is_client(mark->time)); i++) {
-			double ns = ns_of(t, &cell[i], mark->time) * o->weight[cell[i].slot];
+		for (size_t i = 0; i < count; i++) {
+			double ns = (double)value[i].ns * o->weight[value[i].slot];
 
-			difference[place] += outlier_set_has(&mark->few, cell[i].slot)
+			difference[place] += outlier_set_has(&mark->few, value[i].slot)
 						     ? ns / max_of(few, 1.0)
 						     : -ns / max_of(o->all - few, 1.0);
 		}
@@ -689,6 +765,18 @@ static bool confirms(struct time_search *t, uint32_t place, const struct outlier
 }
 
 /*
+ * The set is nearly as unlikely by chance, and its sessions that do not stand out there lose a fair part of what the
+ * others do at other places.
+ */
+static bool lose_elsewhere(const struct outlier_mark *set, const struct outlier_mark *there)
+{
+	double rest = set->excess - there->excess, others = set->few.count - there->few.count;
+
+	return log(set->chance) <= ELSEWHERE_SURE * log(there->chance) &&
+	       rest / others >= ELSEWHERE_SHARE * set->excess / set->few.count;
+}
+
+/*
  * Inwards to the place that has the time. The sessions are those that also stand out there; if they do not, because
  * another process may have been slow, no function is named.
  */
@@ -706,7 +794,7 @@ static bool lead_inwards(struct time_search *t, struct outlier_mark *mark)
 			there.few.count < outer.count && outlier_set_common(&there.few, &outer) == there.few.count;
 
 		/* Time between two calls counts where the session was before: that need not be the same for all. */
-		if (is_part && mark->chance < there.chance)
+		if (is_part && (mark->chance < there.chance || lose_elsewhere(mark, &there)))
 			there.few = outer;
 		*mark = there;
 		return true;
@@ -741,7 +829,7 @@ static const struct outlier_mark *choose(struct time_search *t)
 				best = mark;
 		if (best && best->time == PROFILE_OWN)
 			best = by_cpu(t, best);
-		if (!best || lead_inwards(t, best))
+		if (!best || (lead_inwards(t, best) && !is_rare_kind(t, best)))
 			return best;
 		best->excess = 0;
 	}
@@ -767,6 +855,8 @@ const struct outlier_mark *outlier_find_time(struct outliers *o)
 	};
 	const struct outlier_mark *best;
 
+	for (unsigned time = 0; time < PROFILE_TIMES; time++)
+		fill_table(&t, time);
 	know_allowance(&t);
 	know_places(&t);
 	for (uint32_t place = 0; place < o->profile->places.count; place++)
@@ -779,6 +869,10 @@ const struct outlier_mark *outlier_find_time(struct outliers *o)
 	best = choose(&t);
 	free(t.spent);
 	free(t.usual_share);
-	vec_done(&t.losses);
+	spill_done(&t.losses);
+	for (unsigned time = 0; time < PROFILE_TIMES; time++) {
+		spill_done(&t.tables[time].values);
+		free(t.tables[time].first);
+	}
 	return best;
 }

@@ -11,6 +11,8 @@
 #define PATIENT_PART 10000
 /* Times that a thread was given a CPU between two looks at its delays, that are counted. */
 #define RUNS_MAX 256u
+/* What is called after this share of the waits is a part of the loop. */
+#define EACH_ROUND 0.9
 
 /* --- one walk over the trace --- */
 
@@ -48,6 +50,16 @@ struct session_state {
 	bool has_begun;
 };
 
+/* Calls at a place that worked for no session: how many, and how many calls the shortest one made. */
+struct idle_work {
+	uint64_t times, least_calls;
+};
+
+/* What was last given to epoll with a socket, and when. */
+struct watched {
+	uint64_t data, ticks;
+};
+
 struct profiler {
 	struct profile *profile;
 	struct flow_sessions *s;
@@ -71,9 +83,13 @@ struct profiler {
 	SPILL(struct turn_segment) shared;
 	/* Of the thread, as in turn_segment. */
 	uint64_t ready_ticks, idle_ticks, polled_ticks, patient_sum, served_ticks;
+	uint64_t served_sum, ready_sum, polled_sum;
+	uint64_t unknown_ticks;        /* when it last worked for no session, not only in its round */
+	uint64_t rounds;               /* waits for all sessions, of all threads */
+	SPILL(struct idle_work) idle;  /* by place */
 	bool has_taken;                /* a value, outside of all segments: the next one is for it */
 	VEC(struct flow_ready) ready;  /* what it reported */
-	SPILL(uint64_t) watched;       /* by socket: data given to epoll */
+	SPILL(struct watched) watched; /* by socket */
 	bool is_client_op;             /* the last operation was on a client's socket */
 	struct profile_delays *delays; /* NULL: not examined */
 	VEC(uint32_t) window;          /* cells with own time since the last look at the thread's delays */
@@ -394,6 +410,24 @@ static uint64_t segment_ticks(const struct profiler *p, const struct walk *walk,
 	return took - min_of(took, p->client_ticks - min_of(p->client_ticks, p->delay_client_ticks));
 }
 
+/*
+ * A call for no session that is known: it may have asked for anything. Unless it is one that the loop makes each time,
+ * to look whether there is something to do, and there was nothing.
+ */
+static void leave_idle(struct profiler *p, uint64_t ticks)
+{
+	uint32_t place = p->frames.items[p->frames.count - 1].place;
+	struct idle_work *work;
+
+	if (p->idle.count <= place)
+		spill_fill(&p->idle, p->room);
+	work = &p->idle.items[place];
+	if (!work->times++ || p->segment_calls < work->least_calls)
+		work->least_calls = p->segment_calls;
+	if ((double)work->times < EACH_ROUND * (double)p->rounds || p->segment_calls > work->least_calls)
+		p->unknown_ticks = ticks;
+}
+
 static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t ticks)
 {
 	struct turn_segment *segment = &p->segment;
@@ -412,6 +446,9 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 		segment->polled_ticks = p->polled_ticks;
 		segment->patient_sum = p->patient_sum;
 		segment->served_ticks = p->served_ticks;
+		segment->before_sum = p->served_sum;
+		segment->served_sum = p->served_sum += took;
+		segment->polled_sum = p->polled_sum;
 		segment->is_taken |= p->has_taken;
 		segment->thread = (uint32_t)walk->thread;
 		segment->start_ticks = walk->frames.items[walk->root].ticks;
@@ -429,6 +466,8 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 		else
 			go_on(p, state, segment);
 		p->served_ticks = ticks;
+	} else {
+		leave_idle(p, ticks);
 	}
 	p->has_taken = false;
 	*segment = (struct turn_segment){};
@@ -544,7 +583,7 @@ static bool is_reported_writable(const struct profiler *p, const struct flow_ope
 
 	vec_each(&p->ready, ready)
 		if ((ready->data == (uint64_t)op->fd ||
-		     (index < p->watched.count && ready->data == p->watched.items[index])) &&
+		     (index < p->watched.count && ready->data == p->watched.items[index].data)) &&
 		    (ready->events & (POLLIN | POLLOUT)) == POLLOUT)
 			return true;
 	return false;
@@ -553,8 +592,14 @@ static bool is_reported_writable(const struct profiler *p, const struct flow_ope
 /* What begins a segment; the waits of the thread were noted before. */
 static void see_begin(const struct profiler *p, struct turn_segment *segment, const struct flow_operation *op)
 {
-	if (segment->first == TURN_NONE)
-		segment->is_writable = is_reported_writable(p, op);
+	uint32_t index = demux_socket_find(p->s->demux, op->socket);
+	uint64_t watched_ticks = index < p->watched.count ? p->watched.items[index].ticks : 0;
+
+	if (segment->first != TURN_NONE)
+		return;
+	segment->is_writable = is_reported_writable(p, op);
+	/* What poll looks at is set before each call, by what ran then: for other sessions, or for nobody known. */
+	segment->asked_ticks = watched_ticks ? watched_ticks : p->unknown_ticks;
 }
 
 /* In the open segment, which works for this session. */
@@ -591,6 +636,9 @@ static void see_outside(struct profiler *p, const struct walk *walk, const struc
 		.polled_ticks = p->polled_ticks,
 		.patient_sum = p->patient_sum,
 		.served_ticks = p->served_ticks,
+		.before_sum = p->served_sum,
+		.served_sum = p->served_sum,
+		.polled_sum = p->polled_sum,
 		.thread = (uint32_t)walk->thread,
 		.start_ticks = op->start_ticks,
 		.end_ticks = op->end_ticks,
@@ -655,7 +703,7 @@ static void note_watch(struct profiler *p, const struct flow_operation *op)
 		return;
 	if (p->watched.count <= index)
 		spill_fill(&p->watched, p->s->demux->sockets.count);
-	p->watched.items[index] = op->aux;
+	p->watched.items[index] = (struct watched){op->aux, op->end_ticks};
 }
 
 static void examine(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
@@ -682,7 +730,10 @@ static void examine(struct profiler *p, const struct walk *walk, const struct fl
 		for (uint32_t i = 0; flow_operation_ready(op, i, &ready); i++)
 			vec_push(&p->ready, ready);
 		p->polled_ticks = p->ready_ticks;
+		p->polled_sum = p->ready_sum;
+		p->ready_sum = p->served_sum;
 		p->ready_ticks = op->end_ticks;
+		p->rounds++;
 		p->idle_ticks = op->end_ticks - op->start_ticks;
 		/* It may wait, or does. */
 		if (op->aux || p->idle_ticks > p->s->trace->ticks_per_second / PATIENT_PART)
@@ -980,7 +1031,9 @@ static void walk_all(struct profiler *p)
 		p->weight = summary ? summary->count : 1;
 		p->touched.count = p->window.count = 0;
 		p->delay_ticks = p->delay_client_ticks = 0;
-		p->ready_ticks = p->idle_ticks = p->polled_ticks = p->patient_sum = p->served_ticks = 0;
+		p->ready_ticks = p->idle_ticks = p->polled_ticks = p->patient_sum = p->served_ticks = p->unknown_ticks =
+			0;
+		p->served_sum = p->ready_sum = p->polled_sum = 0;
 		p->has_taken = false;
 		p->ready.count = 0;
 		walk_thread(&walk, &visitor, p, i);
@@ -997,6 +1050,7 @@ static void profiler_done(struct profiler *p)
 	vec_done(&p->window);
 	vec_done(&p->ready);
 	spill_done(&p->watched);
+	spill_done(&p->idle);
 	for (unsigned i = 0; i < 2; i++)
 		free(p->guesses[i]);
 	for (unsigned i = 0; i < PROFILE_GROUPS; i++)

@@ -101,10 +101,17 @@ static uint64_t wait_between(const struct turn_segment *before, const struct tur
 	return min_of(gap, after->idle_ticks + after->polled_ticks - min_of(before->end_ticks, after->polled_ticks));
 }
 
-/* The same for its client. A thread that did not ask meanwhile waited in another way. */
+/*
+ * The same for its client, but only what the thread did for other sessions: threads may take turns in asking. A thread
+ * that did not ask meanwhile waited in another way.
+ */
 static uint64_t client_between(const struct turn_segment *before, const struct turn_segment *after, uint64_t gap)
 {
-	return before->end_ticks < after->ready_ticks ? wait_between(before, after, gap) : gap;
+	uint64_t asked_sum = max_of(before->served_sum, after->polled_sum);
+
+	if (before->thread != after->thread || before->end_ticks >= after->ready_ticks)
+		return gap;
+	return gap - min_of(gap, after->before_sum - min_of(asked_sum, after->before_sum));
 }
 
 /*
@@ -134,13 +141,14 @@ static uint64_t queue_between(const struct turn_segment *before, const struct tu
 /*
  * The client did not take bytes: a write was cut short; or the program writes in portions, and waits for the client
  * between them if it has nothing else to do; or a wait reported that the client takes bytes again. If that wait was
- * short, it could be written to before.
+ * short, it could be written to before, unless an earlier one shows that it could not.
  */
 static bool is_stalled(const struct turn_segment *before, const struct turn_segment *after, uint64_t gap)
 {
 	return before->is_partial || before->last == TURN_WRITE ||
 	       (after->is_writable && before->end_ticks < after->ready_ticks &&
-		(double)after->idle_ticks >= REPORTED_SHARE * (double)gap);
+		(max_of(before->end_ticks, after->asked_ticks) < after->polled_ticks ||
+		 (double)after->idle_ticks >= REPORTED_SHARE * (double)gap));
 }
 
 bool turn_between(const struct turn_segment *before, const struct turn_segment *after, struct turn_wait *ret_wait)
@@ -196,6 +204,7 @@ void turn_join(struct turn_segment *before, const struct turn_segment *after)
 	if (after->end_ticks >= before->end_ticks) {
 		before->end_ticks = after->end_ticks;
 		before->patient_sum = after->patient_sum;
+		before->served_sum = after->served_sum;
 	}
 	if (after->last != TURN_NONE || after->is_partial) {
 		before->last = after->last != TURN_NONE ? after->last : before->last;

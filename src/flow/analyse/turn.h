@@ -35,6 +35,9 @@ struct turn_segment {
 	uint64_t patient_sum;  /* time up to waits in which the thread had no work, so far */
 	uint64_t lead_ticks;   /* inside, waiting for the client, before the first bytes */
 	uint64_t served_ticks; /* when the thread last worked for any session before */
+	/* Time that the thread worked for sessions: before, with this one, and up to polled_ticks. */
+	uint64_t before_sum, served_sum, polled_sum;
+	uint64_t asked_ticks;  /* is_writable: since then, at the latest, its waits would have reported it */
 	uint32_t index;        /* of the session in the list */
 	uint32_t calls_before; /* of the session */
 	uint32_t thread;

@@ -129,3 +129,11 @@ void delay_look(struct flow_slot *t, uint64_t now, enum flow_delay kind)
 	t->delay_at = now;
 	errno = saved;
 }
+
+void delay_skip(struct flow_slot *t, uint64_t since)
+{
+	uint64_t now = now_ticks();
+
+	if (live->delay_ticks && t->delay_at && now - since >= live->delay_ticks)
+		add_record(t, now, FLOW_DELAY_RUNNING, &(struct schedstat){});
+}

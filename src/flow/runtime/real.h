@@ -14,6 +14,7 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define REAL_FUNCTIONS(x)                                                                                              \
@@ -22,7 +23,7 @@
 			x(sendmsg) x(sendmmsg) x(sendfile) x(splice) x(close) x(shutdown) x(dup) x(dup2) x(dup3)       \
 				x(fcntl) x(close_range) x(closefrom) x(epoll_ctl) x(epoll_wait) x(epoll_pwait) x(poll) \
 					x(ppoll) x(select) x(pselect) x(fclose) x(dlopen) x(dlclose) x(execve)         \
-						x(execv) x(execvp) x(execvpe) x(fexecve)
+						x(execv) x(execvp) x(execvpe) x(fexecve) x(swapcontext) x(setcontext)
 
 struct real_functions {
 #define REAL_MEMBER(name) __typeof__(name) *name;

@@ -172,6 +172,12 @@ void slot_name_other(pthread_t thread, const char *name);
 void slot_seal(bool now);
 void slots_begin(void);
 void slots_end(void);
+/* Slot of a stack that the program made, on which nothing runs yet; NULL: none is free. */
+struct flow_slot *slot_of_stack(const void *stack);
+/* The calling thread goes on with another stack. */
+void slot_switch(struct flow_slot *t);
+/* Ends open calls down to this depth; the slot is entered. */
+void slot_unwind(struct flow_slot *t, uint32_t depth);
 
 /* --- packing chunks (pack.c) --- */
 
@@ -240,6 +246,8 @@ struct op {
 
 /* Records how long the thread has waited for a CPU since the last time (delay.c). */
 void delay_look(struct flow_slot *t, uint64_t now, enum flow_delay kind);
+/* Since then the thread did nothing for this slot. */
+void delay_skip(struct flow_slot *t, uint64_t since);
 
 /* Starts an operation, and the clock of a thread whose first event this is. */
 static inline uint64_t op_begin(void)

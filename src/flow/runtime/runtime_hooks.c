@@ -127,7 +127,7 @@ static void leave_one(struct flow_slot *t)
 }
 
 /* Calls above the returning one ended by longjmp. */
-static void unwind_to(struct flow_slot *t, uint32_t depth)
+void slot_unwind(struct flow_slot *t, uint32_t depth)
 {
 	uint32_t recorded = min_of(t->depth, live->max_depth), kept = min_of(depth, live->max_depth);
 
@@ -157,7 +157,7 @@ static void exit_long(struct flow_slot *t, void *fn)
 	if (!depth)
 		return; /* called before recording started */
 	if (depth != t->depth)
-		unwind_to(t, depth);
+		slot_unwind(t, depth);
 	leave_one(t);
 }
 

@@ -174,6 +174,11 @@ void op_end_wait(const struct op *op, const struct wait_answer *answers, uint32_
 		errno = saved;
 		return;
 	}
+	t->asked_socket = (op->result == -1 && saved == EAGAIN) ||
+					  (op->op == FLOW_OP_WATCH && op->result > 0 && op->result != EPOLL_CTL_DEL)
+				  ? op->socket
+				  : 0;
+	t->asked_fd = op->fd;
 	count = min_of(count, (uint32_t)WAIT_ANSWERS_MAX);
 	record.words = (struct flow_op_words){
 		.socket = op->socket,

@@ -471,6 +471,69 @@ COLD struct flow_slot *slot_get(void)
 	return t;
 }
 
+/* --- stacks that the program changes itself --- */
+
+/* What runs on such a stack is recorded like a thread: its calls nest, and return when it is resumed. */
+static struct {
+	const void *stack;
+	struct flow_slot *slot;
+} stacks[512];
+static uint32_t stack_count;
+static pthread_mutex_t stacks_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* What ran there before has ended, wherever it was. */
+static void begin_again(struct flow_slot *t)
+{
+	if (!slot_enter(t))
+		return;
+	slot_unwind(t, 0);
+	slot_leave(t);
+}
+
+struct flow_slot *slot_of_stack(const void *stack)
+{
+	struct flow_slot *t = NULL;
+	uint32_t i = 0;
+
+	pthread_mutex_lock(&stacks_lock);
+	while (i < stack_count && stacks[i].stack != stack)
+		i++;
+	if (i < stack_count && stacks[i].slot->pid == (uint32_t)own_pid) {
+		t = stacks[i].slot;
+		begin_again(t);
+	} else if (i < sizeof(stacks) / sizeof(*stacks) && !taking) {
+		taking = true;
+		t = take_slot();
+		taking = false;
+	}
+	if (t) {
+		stacks[i].stack = stack;
+		stacks[i].slot = t;
+		stack_count = i < stack_count ? stack_count : i + 1;
+	}
+	pthread_mutex_unlock(&stacks_lock);
+	return t;
+}
+
+void slot_switch(struct flow_slot *t)
+{
+	const struct flow_slot *from = current;
+
+	/* After a fork the slots of other stacks are still the parent's. */
+	if (!from || from == t || t->pid != (uint32_t)own_pid)
+		return;
+	t->tid = from->tid;
+	t->delay_at = from->delay_at;
+	t->delay_ns = from->delay_ns;
+	t->runs = from->runs;
+	t->cpu_ns = from->cpu_ns;
+	t->own_ticks = from->own_ticks;
+	if (end_key_made)
+		(void)pthread_setspecific(end_key, t);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	set_current(t);
+}
+
 static void end_thread(void *data)
 {
 	struct flow_slot *t = data;

@@ -106,6 +106,9 @@ struct flow_slot {
 	uint64_t runs;      /* the same: times that the thread was given a CPU, */
 	uint64_t cpu_ns;    /* and the time that it had one */
 	uint64_t own_ticks; /* time that the recorder itself took since then, to write chunks */
+	/* Socket that the last operation could not use at once, or gave to epoll; 0: none. */
+	uint32_t asked_socket;
+	int32_t asked_fd;
 };
 
 enum flow_slot_state {
