@@ -148,6 +148,7 @@ static int set_config(struct live *live, unsigned index, struct why *why)
 	request->config.comm_is_padded = live->release >= 5017;
 	/* Before 6.2 a tracepoint program could interrupt itself. */
 	request->config.alone = live->release >= 6002 && hook_plan_is_alone(&live->plan, index);
+	request->config.by_kprobe = hook_plan_has_kprobe(&live->plan, index);
 	request->config.brief = request->config.alone && request->config.comm_is_padded &&
 				event_key_shorten(request->event, &request->config);
 	request->config.wanted = wanted_words(&request->config);
