@@ -128,7 +128,7 @@ is "$(check calls '[(e["raddr"], e["id"], e["seq"], e["bytes"], e["error"], e["s
 
 # --- packets ---
 
-traced path path --json -o "$room/path.json" --where 'proto == tcp' -- "$python" "$room/load.py" tcp
+traced path path --json -o "$room/path.json" -- "$python" "$room/load.py" tcp
 like "$(cat "$room/path.err")" 'received datagrams are not followed' 'nest path: says what is missing'
 is "$(check path '[(e["family"], e["end"]) for e in r if e["dir"] == "rx" and e["bytes"] > 1000]')" \
 	"[('ipv4', 'delivered'), ('ipv6', 'delivered')]" 'nest path: segments with data reach the reader'
