@@ -4,10 +4,11 @@
  * is kept until it returns. EVENT_CALLS(sock_send) has the calls of an event; EVENT_SEND_CALL and EVENT_RECEIVE_CALL
  * define the two programs at a function whose first argument is a struct socket:
  *
- *	EVENT_SEND_CALL(sock_send, sock_send_call, inet_sendmsg, any_sock, sent)	sock_send_call, sock_send_call_done
+ *	EVENT_SEND_CALL(sock_send, sock_send_call, inet_sendmsg, any_sock, sent)
  *
- * calls bool any_sock(const struct sock *) at the begin, and int sent(void *ctx, struct sock *, int result, int flags)
- * at the end. The verifier does not know these pointers: members are read one by one, and there is no socket storage.
+ * defines sock_send_call and sock_send_call_done, which call bool any_sock(const struct sock *) at the begin, and
+ * int sent(void *ctx, struct sock *, int result, int flags) at the end. The verifier does not know these pointers:
+ * members are read one by one, and there is no socket storage.
  *
  * The kernel follows the returns of few calls of a function at a time, and drops the others silently. So a hook with
  * these programs also has sock_send_call_left, at the end of every system call: what is still there then was lost.

@@ -67,7 +67,7 @@ static __always_inline int life_received(struct sock_life *life, struct sock *sk
 	return 0;
 }
 
-/* What is known of a socket that closes, which the program's context is: its sums are among those by kprobes, if any. */
+/* What is known of a socket that closes (the program's context), with its sums by kprobes, if any. */
 static __always_inline struct sock_life *life_with_sums(void *sums, __u64 address, struct sock_life *life)
 {
 	struct sock_life *found = bpf_map_lookup_elem(sums, &address);
