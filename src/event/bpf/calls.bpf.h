@@ -25,7 +25,10 @@ struct event_call {
 	__u64 flags;
 };
 
-/* Storage per socket for such programs: by address, until the event deletes it. Takes no memory until used. */
+/*
+ * Storage per socket for such programs: by address, until the event deletes it. Only created where a kprobe is among
+ * the event's programs (config.by_kprobe).
+ */
 #define EVENT_FOUND_STORE(event, name, value_type)                                                                     \
 	struct {                                                                                                       \
 		__uint(type, BPF_MAP_TYPE_HASH);                                                                       \
@@ -33,7 +36,7 @@ struct event_call {
 		__uint(map_flags, BPF_F_NO_PREALLOC);                                                                  \
 		__type(key, __u64);                                                                                    \
 		__type(value, value_type);                                                                             \
-	} event##_##name SEC(".maps");                                                                                 \
+	} event##_found_##name SEC(".maps");                                                                           \
 	_Static_assert(sizeof(value_type) <= sizeof(struct event_group), "an entry begins as an empty group")
 
 /* Created if missing; NULL is counted as lost. */
@@ -93,7 +96,7 @@ static __always_inline int event_call_left(void *calls, struct event_losses *los
 	SEC("tp_btf/sys_exit")                                                                                         \
 	int BPF_PROG(event##_call_left, struct pt_regs *regs, long result)                                             \
 	{                                                                                                              \
-		return event_call_left(&event##_calls, &event##_losses);                                               \
+		return event_call_left(&event##_found_calls, &event##_losses);                                         \
 	}
 
 #define EVENT_CALL_DONE(event, program, function, done)                                                                \
@@ -101,7 +104,7 @@ static __always_inline int event_call_left(void *calls, struct event_losses *los
 	int BPF_KRETPROBE(program##_done, int result)                                                                  \
 	{                                                                                                              \
 		struct event_call call;                                                                                \
-		return event_call_ended(&event##_calls, &call)                                                         \
+		return event_call_ended(&event##_found_calls, &call)                                                   \
 			       ? done(ctx, (struct sock *)call.sk, result, (int)call.flags)                            \
 			       : 0;                                                                                    \
 	}
@@ -111,7 +114,7 @@ static __always_inline int event_call_left(void *calls, struct event_losses *los
 	int BPF_KPROBE(program, struct socket *socket)                                                                 \
 	{                                                                                                              \
 		struct sock *sk = BPF_CORE_READ(socket, sk);                                                           \
-		return wants(sk) ? event_call_began(&event##_calls, &event##_losses, sk, 0) : 0;                       \
+		return wants(sk) ? event_call_began(&event##_found_calls, &event##_losses, sk, 0) : 0;                 \
 	}                                                                                                              \
 	EVENT_CALL_DONE(event, program, function, done)
 
@@ -120,6 +123,6 @@ static __always_inline int event_call_left(void *calls, struct event_losses *los
 	int BPF_KPROBE(program, struct socket *socket, void *message, __u64 size, int flags)                           \
 	{                                                                                                              \
 		struct sock *sk = BPF_CORE_READ(socket, sk);                                                           \
-		return wants(sk) ? event_call_began(&event##_calls, &event##_losses, sk, flags) : 0;                   \
+		return wants(sk) ? event_call_began(&event##_found_calls, &event##_losses, sk, flags) : 0;             \
 	}                                                                                                              \
 	EVENT_CALL_DONE(event, program, function, done)

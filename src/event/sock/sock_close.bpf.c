@@ -186,16 +186,16 @@ int BPF_PROG(sock_close_recv_inet6, struct socket *socket, void *message, __u64 
 
 static __always_inline int close_sent(void *ctx, struct sock *sk, int result, int flags)
 {
-	return result < 0
-		       ? 0
-		       : life_sent(event_remember_found(&sock_close_sums, (__u64)sk, &sock_close_losses), sk, result);
+	return result < 0 ? 0
+			  : life_sent(event_remember_found(&sock_close_found_sums, (__u64)sk, &sock_close_losses), sk,
+				      result);
 }
 
 static __always_inline int close_received(void *ctx, struct sock *sk, int result, int flags)
 {
 	return result < 0 || flags & MSG_PEEK
 		       ? 0
-		       : life_received(event_remember_found(&sock_close_sums, (__u64)sk, &sock_close_losses), sk,
+		       : life_received(event_remember_found(&sock_close_found_sums, (__u64)sk, &sock_close_losses), sk,
 				       result);
 }
 
@@ -212,13 +212,13 @@ int sock_close_release(struct bpf_sock *ctx)
 	__u64 address = event_address(ctx);
 
 	if (sock_close_config.by_kprobe)
-		life = life_with_sums(&sock_close_sums, address, life);
+		life = life_with_sums(&sock_close_found_sums, address, life);
 	if (e) {
 		set_close(&sock_close_config, e, ctx, life);
 		sock_close_end(ctx, e);
 	}
 	if (sock_close_config.by_kprobe)
-		bpf_map_delete_elem(&sock_close_sums, &address);
+		bpf_map_delete_elem(&sock_close_found_sums, &address);
 	return ALLOW;
 }
 
@@ -295,14 +295,16 @@ static __always_inline bool is_found_udp(const struct sock *sk)
 static __always_inline int udp_sent(void *ctx, struct sock *sk, int result, int flags)
 {
 	return result < 0 ? 0
-			  : life_sent(event_remember_found(&udp_close_sums, (__u64)sk, &udp_close_losses), sk, result);
+			  : life_sent(event_remember_found(&udp_close_found_sums, (__u64)sk, &udp_close_losses), sk,
+				      result);
 }
 
 static __always_inline int udp_received(void *ctx, struct sock *sk, int result, int flags)
 {
 	return result < 0 || flags & MSG_PEEK
 		       ? 0
-		       : life_received(event_remember_found(&udp_close_sums, (__u64)sk, &udp_close_losses), sk, result);
+		       : life_received(event_remember_found(&udp_close_found_sums, (__u64)sk, &udp_close_losses), sk,
+				       result);
 }
 
 EVENT_SEND_CALL(udp_close, udp_close_send_call, inet_sendmsg, is_found_udp, udp_sent)
@@ -321,13 +323,13 @@ int udp_close_release(struct bpf_sock *ctx)
 		return ALLOW;
 	life = event_store_get(&udp_close_life, ctx, 0);
 	if (udp_close_config.by_kprobe)
-		life = life_with_sums(&udp_close_sums, address, life);
+		life = life_with_sums(&udp_close_found_sums, address, life);
 	e = udp_close_begin();
 	if (e) {
 		set_close(&udp_close_config, e, ctx, life);
 		udp_close_end(ctx, e);
 	}
 	if (udp_close_config.by_kprobe)
-		bpf_map_delete_elem(&udp_close_sums, &address);
+		bpf_map_delete_elem(&udp_close_found_sums, &address);
 	return ALLOW;
 }

@@ -21,7 +21,7 @@ EVENT_SOCK_STORE(tcp_hold, since, struct hold_since);
 
 /* Instead, if writes are seen by kprobes: until the connection ends. */
 EVENT_CALLS(tcp_hold)
-EVENT_FOUND_STORE(tcp_hold, found, struct hold_since);
+EVENT_FOUND_STORE(tcp_hold, since, struct hold_since);
 
 /* NULL: nothing was held yet. */
 static __always_inline struct hold_since *find_hold(struct sock *sk)
@@ -29,14 +29,14 @@ static __always_inline struct hold_since *find_hold(struct sock *sk)
 	__u64 address = event_address(sk);
 
 	if (tcp_hold_config.by_kprobe)
-		return bpf_map_lookup_elem(&tcp_hold_found, &address);
+		return bpf_map_lookup_elem(&tcp_hold_found_since, &address);
 	return event_store_get(&tcp_hold_since, sk, 0);
 }
 
 static __always_inline struct hold_since *make_hold(struct sock *sk)
 {
 	if (tcp_hold_config.by_kprobe)
-		return event_remember_found(&tcp_hold_found, event_address(sk), &tcp_hold_losses);
+		return event_remember_found(&tcp_hold_found_since, event_address(sk), &tcp_hold_losses);
 	return event_remember_sock(&tcp_hold_since, sk, &tcp_hold_losses);
 }
 
@@ -105,7 +105,7 @@ static __always_inline int write_call_done(void *ctx, struct sock *sk, int resul
 
 	if (!unsent)
 		return 0;
-	since = event_remember_found(&tcp_hold_found, (__u64)sk, &tcp_hold_losses);
+	since = event_remember_found(&tcp_hold_found_since, (__u64)sk, &tcp_hold_losses);
 	if (since)
 		begin_hold(since, seq, unsent, write_reason(sk, tp, seq, unsent, false));
 	return 0;
@@ -119,7 +119,7 @@ int BPF_PROG(tcp_hold_ended, struct sock *sk)
 {
 	__u64 address = event_address(sk);
 
-	bpf_map_delete_elem(&tcp_hold_found, &address);
+	bpf_map_delete_elem(&tcp_hold_found_since, &address);
 	return 0;
 }
 
