@@ -22,6 +22,11 @@ bool hook_object_is_basic(void)
 	return atomics == -EINVAL;
 }
 
+bool hook_is_restricted(void)
+{
+	return secure_getenv("NEST_BPF") || secure_getenv("NEST_HOOKS_WITHOUT");
+}
+
 const char *hook_object(void)
 {
 	return hook_object_is_basic() ? "events-basic.bpf.o" : "events.bpf.o";

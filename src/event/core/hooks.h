@@ -15,6 +15,9 @@ const char *hook_object(void);
 /* Whether that is the build for kernels without atomic operations that return a value; NEST_BPF=basic asks for it. */
 bool hook_object_is_basic(void);
 
+/* Whether NEST_BPF or NEST_HOOKS_WITHOUT asks for other hooks than this kernel's best. */
+bool hook_is_restricted(void);
+
 struct hook_choice {
 	unsigned request; /* index of the event; HOOK_OF_OWNER: shared */
 	const struct event_role *role;
