@@ -44,6 +44,22 @@ TEST(one_program_at_a_btf_tracepoint_is_alone)
 	CHECK(hook_plan_is_alone(&plan, 0));
 }
 
+/* Its programs then keep what they know of a socket elsewhere (config.by_kprobe). */
+TEST(a_kprobe_among_the_programs_of_an_event)
+{
+	_cleanup_(hook_plan_done) struct hook_plan plan = {};
+
+	put(&plan, 0, &other, "kprobe/sock_def_readable");
+	put(&plan, 1, &one, "fexit/inet_sendmsg");
+	put(&plan, HOOK_OF_OWNER, &elsewhere, "kprobe/inet_sendmsg");
+	CHECK(hook_plan_has_kprobe(&plan, 0));
+	CHECK(!hook_plan_has_kprobe(&plan, 1));
+	CHECK(!hook_plan_has_kprobe(&plan, 2));
+	/* Not if it could not be attached, and no hook is left. */
+	CHECK(hook_plan_refuse(&plan, "d", "not here"));
+	CHECK(!hook_plan_has_kprobe(&plan, 0));
+}
+
 TEST(others_are_not_alone)
 {
 	static const char *const sections[] = {"tracepoint/sock/sock_send_length", "fexit/inet_sendmsg",

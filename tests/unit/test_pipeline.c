@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "event/ip/icmp.h"
 #include "event/sock/sock.h"
+#include "event/tcp/tcp_hold.h"
 #include "tool/core/pipeline.h"
 #include "unit.h"
 
@@ -311,6 +313,50 @@ TEST(several_events_share_a_table)
 	CHECK_EQ_TEXT(bench_close(&b), "{\"event\":\"sock.send\",\"bytes\":7,\"comm\":\"a\"}\n"
 				       "{\"event\":\"sock.connect\",\"bytes\":null,\"comm\":null}\n"
 				       "{\"event\":\"sock.send\",\"bytes\":8,\"comm\":\"b\"}\n");
+}
+
+static void send_data(struct bench *b, unsigned request, struct event_head *head, const void *data)
+{
+	struct record record = {};
+
+	record.parts[EVENT_PART_HEAD] = head;
+	record.parts[EVENT_PART_DATA] = data;
+	pipeline_event(&b->pipeline, request, &record);
+}
+
+/* Sequence numbers of ICMP have 16 bits, of TCP 32; reasons of a hold and of a drop have nothing in common. */
+TEST(fields_of_a_name_have_the_widest_number)
+{
+	_cleanup_bench_ struct bench b;
+	struct icmp_echo_event echo;
+	struct tcp_hold_event hold;
+
+	bench_begin(&b, AGGREGATE_NONE, NULL);
+	b.plan.events[0] = "icmp.echo";
+	b.plan.events[1] = "tcp.hold";
+	b.plan.events[2] = "sock.overflow";
+	b.options.output.show = (struct text_list){.count = 3, .items = b.keys};
+	b.keys[0] = (char *)"event";
+	b.keys[1] = (char *)"seq";
+	b.keys[2] = (char *)"reason";
+	bench_open(&b);
+	event_clear(event_find("icmp.echo"), &echo);
+	echo.data.seq = 65000;
+	send_data(&b, 0, &echo.head, &echo.data);
+	event_clear(event_find("tcp.hold"), &hold);
+	hold.data.seq = 4000000000;
+	hold.data.reason = TCP_HOLD_CORK;
+	send_data(&b, 1, &hold.head, &hold.data);
+	{
+		char bytes[512] = {};
+
+		REQUIRE(event_size(event_find("sock.overflow")) <= sizeof(bytes));
+		memset(bytes + sizeof(struct event_head), 1, sizeof(bytes) - sizeof(struct event_head));
+		send_data(&b, 2, (struct event_head *)bytes, bytes + sizeof(struct event_head));
+	}
+	CHECK_EQ_TEXT(bench_close(&b), "{\"event\":\"icmp.echo\",\"seq\":65000,\"reason\":null}\n"
+				       "{\"event\":\"tcp.hold\",\"seq\":4000000000,\"reason\":\"cork\"}\n"
+				       "{\"event\":\"sock.overflow\",\"seq\":null,\"reason\":null}\n");
 }
 
 /* Nothing is shown that was not filled in. */

@@ -224,6 +224,9 @@ static int make_key(struct buf *key)
 	struct utsname host;
 	uint64_t held;
 
+	/* Other programs are refused then. */
+	if (hook_is_restricted())
+		return -ENOENT;
 	if (uname(&host) < 0 || capability_get(&held) < 0)
 		return -errno;
 	if (buf_read_file(&boot, "/proc/sys/kernel/random/boot_id") < 0 || boot.len < 2)

@@ -4,7 +4,7 @@
  * $XDG_RUNTIME_DIR/nest where that is the user's own, else /run/nest for root and /run/user/UID/nest for others. It is
  * read only when it is of this boot, kernel, program and user with these capabilities; and as it lies where others
  * might have been, only a regular file of this user in a directory of this user that nobody else can enter, with
- * nothing odd in it.
+ * nothing odd in it. There is none where tests ask for other hooks (hook_is_restricted).
  */
 #pragma once
 

@@ -120,7 +120,7 @@ struct event_config {
 	 * head needed.
 	 */
 	__u32 brief;
-	__u32 unused;
+	__u32 by_kprobe; /* a kprobe is among its programs: what that keeps of a socket is not in socket storage */
 	struct event_key_word key[EVENT_KEY_WORDS];
 	__u16 value_offset;
 	__u8 value_form;

@@ -22,6 +22,11 @@ bool hook_object_is_basic(void)
 	return atomics == -EINVAL;
 }
 
+bool hook_is_restricted(void)
+{
+	return secure_getenv("NEST_BPF") || secure_getenv("NEST_HOOKS_WITHOUT");
+}
+
 const char *hook_object(void)
 {
 	return hook_object_is_basic() ? "events-basic.bpf.o" : "events.bpf.o";
@@ -130,6 +135,21 @@ static bool has_variable(const char *name, bool is_weak)
 	return (is_weak && starts_with(name, "bpf_")) || program_try_variable(name) == 0;
 }
 
+/* Whether NEST_HOOKS_WITHOUT has a word that the section begins with: tests try the other hooks of an event so. */
+static bool is_left_out(const char *section, struct why *why)
+{
+	const char *words = secure_getenv("NEST_HOOKS_WITHOUT");
+
+	while (words && *words) {
+		size_t n = strcspn(words, ",");
+
+		if (n > 0 && strncmp(section, words, n) == 0)
+			return why_set(why, true, "left out by NEST_HOOKS_WITHOUT: %s", section);
+		words += n + (words[n] == ',');
+	}
+	return false;
+}
+
 static bool program_exists(const struct look *look, const char *program, const char *section, struct why *why)
 {
 	const char *missing;
@@ -138,7 +158,7 @@ static bool program_exists(const struct look *look, const char *program, const c
 		return hook_object_is_basic()
 			       ? why_set(why, false, "BPF of this kernel has no atomic operations that return a value")
 			       : why_set(why, false, "no program %s was built in", program);
-	if (!target_exists(look, section, why) || !kind_exists(look, section, why))
+	if (is_left_out(section, why) || !target_exists(look, section, why) || !kind_exists(look, section, why))
 		return false;
 	missing = kernel_object_missing_extern(look->object, program, has_variable);
 	return !missing || why_set(why, false, "BPF programs cannot read this kernel's variable %s", missing);
@@ -256,6 +276,14 @@ bool hook_plan_is_alone(const struct hook_plan *plan, unsigned request)
 		programs++;
 	}
 	return programs == 1;
+}
+
+bool hook_plan_has_kprobe(const struct hook_plan *plan, unsigned request)
+{
+	vec_each(&plan->choices, choice)
+		if (choice->request == request && hook_choice_get(choice) && starts_with(choice->section, "kprobe/"))
+			return true;
+	return false;
 }
 
 int hook_plan_each(const struct hook_plan *plan, hook_program_fn fn, void *context)

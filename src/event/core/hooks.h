@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Assignment of hooks to roles. A hook that the kernel lacks or refuses is skipped for the next one, and the reason
- * kept.
+ * kept. NEST_HOOKS_WITHOUT=fentry,fexit,tp_btf/sock_recv_length skips hooks whose section begins so: for tests.
  */
 #pragma once
 
@@ -14,6 +14,9 @@
 const char *hook_object(void);
 /* Whether that is the build for kernels without atomic operations that return a value; NEST_BPF=basic asks for it. */
 bool hook_object_is_basic(void);
+
+/* Whether NEST_BPF or NEST_HOOKS_WITHOUT asks for other hooks than this kernel's best. */
+bool hook_is_restricted(void);
 
 struct hook_choice {
 	unsigned request; /* index of the event; HOOK_OF_OWNER: shared */
@@ -59,6 +62,9 @@ bool hook_plan_is_first(const struct hook_plan *plan, const struct hook_choice *
 
 /* Whether a single BTF tracepoint program reports the event. */
 bool hook_plan_is_alone(const struct hook_plan *plan, unsigned request);
+
+/* Whether a kprobe is among the event's programs. */
+bool hook_plan_has_kprobe(const struct hook_plan *plan, unsigned request);
 
 /* The current hook of a choice; NULL: none left. */
 static inline const struct event_hook *hook_choice_get(const struct hook_choice *choice)

@@ -65,6 +65,14 @@ static bool needs_cgroups(const struct live *live)
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
+/* name: of the map, after that of the event. */
+static bool is_unused(const struct live *live, unsigned request, const char *name)
+{
+	if (strcmp(name, "_groups") == 0 || strcmp(name, "_fronts") == 0)
+		return live->requests[request].config.mode == EVENT_STREAM;
+	return strncmp(name, "_found_", strlen("_found_")) == 0 && !hook_plan_has_kprobe(&live->plan, request);
+}
+
 /* Maps of events that no request names are not created; maps without an event's name are shared. */
 static bool is_unwanted(const char *map, void *context)
 {
@@ -87,9 +95,7 @@ static bool is_unwanted(const char *map, void *context)
 		return false;
 	for (unsigned i = 0; i < live->count; i++)
 		if (live->requests[i].event == longest)
-			return live->requests[i].config.mode == EVENT_STREAM &&
-			       (strcmp(map + strlen(longest->bpf), "_groups") == 0 ||
-				strcmp(map + strlen(longest->bpf), "_fronts") == 0);
+			return is_unused(live, i, map + strlen(longest->bpf));
 	return true;
 }
 
@@ -148,6 +154,7 @@ static int set_config(struct live *live, unsigned index, struct why *why)
 	request->config.comm_is_padded = live->release >= 5017;
 	/* Before 6.2 a tracepoint program could interrupt itself. */
 	request->config.alone = live->release >= 6002 && hook_plan_is_alone(&live->plan, index);
+	request->config.by_kprobe = hook_plan_has_kprobe(&live->plan, index);
 	request->config.brief = request->config.alone && request->config.comm_is_padded &&
 				event_key_shorten(request->event, &request->config);
 	request->config.wanted = wanted_words(&request->config);

@@ -4,6 +4,7 @@
  * the program. A request is kept until its reply arrives; a reply until the program has read it.
  */
 #define EVENT_WITHOUT_STACKS
+#include "event/bpf/calls.bpf.h"
 #include "event/bpf/packet.bpf.h"
 #include "event/ip/icmp.h"
 
@@ -75,11 +76,19 @@ struct asker {
 };
 EVENT_SOCK_STORE(icmp_echo, asker, struct asker);
 
+static __always_inline bool is_icmp(__u32 proto)
+{
+	return proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6;
+}
+
 static __always_inline bool is_icmp_sock(struct sock *sk)
 {
-	__u16 proto = sk->sk_protocol;
+	return is_icmp(sk->sk_protocol);
+}
 
-	return proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6;
+static __always_inline bool is_found_icmp(const struct sock *sk)
+{
+	return is_icmp(BPF_CORE_READ(sk, sk_protocol));
 }
 
 /* Reports the saved event with the current time. */
@@ -232,28 +241,30 @@ int BPF_PROG(icmp_echo_answered, struct sk_buff *skb)
 	return 0;
 }
 
-static __always_inline int ready(struct sock *sk)
+/* waiting: messages in the receive queue of an ICMP socket. */
+static __always_inline int queued(__u64 reader, __u32 waiting)
 {
-	__u64 reader = event_address(sk);
-	struct answer *answer;
+	struct answer *answer = bpf_map_lookup_elem(&icmp_echo_answers, &reader);
 
-	if (!is_icmp_sock(sk))
-		return 0;
-	answer = bpf_map_lookup_elem(&icmp_echo_answers, &reader);
 	if (!answer || answer->ready_ns)
 		return 0;
 	/* A raw socket also gets replies to pings of others: ours is the last in its queue now. */
-	answer->ahead = sk->sk_receive_queue.qlen;
+	answer->ahead = waiting;
 	answer->ready_ns = bpf_ktime_get_boot_ns();
 	return 0;
 }
 
-static __always_inline int has_read(void *ctx, struct sock *sk, int result, int flags)
+static __always_inline int ready(struct sock *sk)
 {
-	__u64 now = bpf_ktime_get_boot_ns(), reader = event_address(sk);
+	return is_icmp_sock(sk) ? queued(event_address(sk), sk->sk_receive_queue.qlen) : 0;
+}
+
+static __always_inline int read_by(void *ctx, __u64 reader, int result, int flags)
+{
+	__u64 now = bpf_ktime_get_boot_ns();
 	struct answer *answer;
 
-	if (!is_icmp_sock(sk) || result < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
+	if (result < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
 		return 0;
 	answer = bpf_map_lookup_elem(&icmp_echo_answers, &reader);
 	if (!answer || !answer->ready_ns)
@@ -265,6 +276,11 @@ static __always_inline int has_read(void *ctx, struct sock *sk, int result, int 
 	report_answer(ctx, answer, now);
 	bpf_map_delete_elem(&icmp_echo_answers, &reader);
 	return 0;
+}
+
+static __always_inline int has_read(void *ctx, struct sock *sk, int result, int flags)
+{
+	return is_icmp_sock(sk) ? read_by(ctx, event_address(sk), result, flags) : 0;
 }
 
 /* A twin, for a reply that interrupts this program: the first one sets the time. */
@@ -310,6 +326,24 @@ int BPF_PROG(icmp_echo_read_raw6, struct socket *socket, void *message, __u64 si
 {
 	return has_read(ctx, socket->sk, result, flags);
 }
+
+/* By kprobes. */
+EVENT_CALLS(icmp_echo)
+
+static __always_inline int read_call_done(void *ctx, struct sock *sk, int result, int flags)
+{
+	return read_by(ctx, (__u64)sk, result, flags);
+}
+
+SEC("kprobe/sock_def_readable")
+int BPF_KPROBE(icmp_echo_ready_call, struct sock *sk)
+{
+	return is_found_icmp(sk) ? queued((__u64)sk, BPF_CORE_READ(sk, sk_receive_queue.qlen)) : 0;
+}
+
+EVENT_RECEIVE_CALL(icmp_echo, icmp_echo_call, inet_recvmsg, is_found_icmp, read_call_done)
+EVENT_RECEIVE_CALL(icmp_echo, icmp_echo_call6, inet6_recvmsg, is_found_icmp, read_call_done)
+EVENT_RECEIVE_CALL(icmp_echo, icmp_echo_call_raw6, sock_common_recvmsg, is_found_icmp, read_call_done)
 
 SEC("tp_btf/inet_sk_error_report")
 int BPF_PROG(icmp_echo_error, struct sock *sk)

@@ -392,6 +392,8 @@ int BPF_PROG(path_rx_receive, struct sk_buff *skb)
 	cpu->ack = 0;
 	if (comes_again(ctx, cpu, skb) || !reads_as_packet(&packet, &tcp, skb))
 		return 0;
+	if (path_rx_config.by_kprobe && packet.proto == IPPROTO_UDP && !is_tunnel(&packet))
+		return 0;
 	way = rx_pool_take();
 	if (!way)
 		return 0;

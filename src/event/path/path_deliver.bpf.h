@@ -281,6 +281,27 @@ static __always_inline struct path_way *announced(struct rx_cpu *cpu, struct soc
 	return way;
 }
 
+static __always_inline void wakes(struct rx_cpu *cpu, __u64 sk, __u64 ns)
+{
+	cpu->wake_sk = sk;
+	cpu->wake_ns = ns;
+}
+
+/* For TCP, whose packet was queued just before. */
+static __always_inline void announce_queued(struct rx_cpu *cpu, __u64 sk)
+{
+	struct path_mark now = path_now(PATH_SOFT);
+	struct path_way *way;
+
+	cpu->queued_sk = 0;
+	way = rx_pool_find(cpu->queued_number);
+	if (!way || way->state != PATH_WAY_WAITING)
+		return;
+	path_step(way, PATH_TRANSPORT, &now, rx_counts());
+	way->ready_ns = now.ns;
+	wakes(cpu, sk, now.ns);
+}
+
 static __always_inline int announce(void *ctx, struct sock *sk)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
@@ -290,33 +311,27 @@ static __always_inline int announce(void *ctx, struct sock *sk)
 
 	if (!cpu || (!cpu->at && cpu->queued_sk != (__u64)sk && sk->sk_protocol != IPPROTO_UDP))
 		return 0;
-	now = path_now(PATH_SOFT);
 	if (cpu->queued_sk == (__u64)sk) {
-		cpu->queued_sk = 0;
-		way = rx_pool_find(cpu->queued_number);
-		if (!way || way->state != PATH_WAY_WAITING)
-			return 0;
-		path_step(way, PATH_TRANSPORT, &now, rx_counts());
-		way->ready_ns = now.ns;
-	} else {
-		way = announced(cpu, sk, &now);
-		if (!way)
-			return 0;
-		set_socket(way, sk);
-		way->event.data.hidden |= 1u << PATH_TRANSPORT | 1u << PATH_FILTER;
-		/* A connection to accept. */
-		if (sk->__sk_common.skc_state == SOCKET_LISTEN) {
-			rx_report(ctx, way, PATH_DELIVERED);
-			return 0;
-		}
-		way->ready_ns = now.ns;
-		queue = enqueue(ctx, cpu, sk, way);
-		cpu->queued_sk = 0;
-		if (queue && !is_tcp(sk) && was_read_early(queue, way, cpu->queued_at))
-			report_early(ctx, queue, sk, way);
+		announce_queued(cpu, (__u64)sk);
+		return 0;
 	}
-	cpu->wake_sk = (__u64)sk;
-	cpu->wake_ns = now.ns;
+	now = path_now(PATH_SOFT);
+	way = announced(cpu, sk, &now);
+	if (!way)
+		return 0;
+	set_socket(way, sk);
+	way->event.data.hidden |= 1u << PATH_TRANSPORT | 1u << PATH_FILTER;
+	/* A connection to accept. */
+	if (sk->__sk_common.skc_state == SOCKET_LISTEN) {
+		rx_report(ctx, way, PATH_DELIVERED);
+		return 0;
+	}
+	way->ready_ns = now.ns;
+	queue = enqueue(ctx, cpu, sk, way);
+	cpu->queued_sk = 0;
+	if (queue && !is_tcp(sk) && was_read_early(queue, way, cpu->queued_at))
+		report_early(ctx, queue, sk, way);
+	wakes(cpu, (__u64)sk, now.ns);
 	return 0;
 }
 
@@ -331,4 +346,15 @@ SEC("fentry/sock_def_readable")
 int BPF_PROG(path_rx_ready_call, struct sock *sk)
 {
 	return announce(ctx, sk);
+}
+
+/* Where functions cannot be traced (arm64 before 6.4). */
+SEC("kprobe/sock_def_readable")
+int BPF_KPROBE(path_rx_ready_kprobe, struct sock *sk)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+
+	if (cpu && cpu->queued_sk == (__u64)sk)
+		announce_queued(cpu, (__u64)sk);
+	return 0;
 }

@@ -512,6 +512,16 @@ int BPF_PROG(path_rx_read_inet6, struct socket *socket, void *message, unsigned 
 	return sk ? was_read(ctx, sk, result, flags) : 0;
 }
 
+/*
+ * Where functions cannot be traced (arm64 before 6.4), for TCP: after each segment that was read. Datagrams are not
+ * followed there (path_rx_receive).
+ */
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(path_rx_read_adjust, struct sock *sk)
+{
+	return was_read(ctx, sk, 0, 0);
+}
+
 /* Every system call of the host runs this: all but readers leave at once. */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(path_rx_return)

@@ -3,6 +3,7 @@
 #define EVENT_IS_FREQUENT
 #include "event/sock/sock.h"
 #include "event/bpf/brief.bpf.h"
+#include "event/bpf/calls.bpf.h"
 #include "event/bpf/syscall.bpf.h"
 
 #define MSG_PEEK 2
@@ -137,106 +138,24 @@ int BPF_PROG(sock_recv_inet6, struct socket *socket, void *message, __u64 size, 
 	return received(ctx, socket->sk, result, flags);
 }
 
-/*
- * The same by kprobes, where functions cannot be traced otherwise (arm64 before 6.4): what the call was about is kept
- * until it returns.
- */
-#define CALLS_MAX 65536
+/* The same by kprobes. */
+EVENT_CALLS(sock_send)
+EVENT_CALLS(sock_recv)
 
-struct call {
-	__u64 sk;
-	__u64 flags;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, CALLS_MAX);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u64);
-	__type(value, struct call);
-} sock_send_calls SEC(".maps"), sock_recv_calls SEC(".maps");
-
-/*
- * The kernel follows the returns of few calls of a function at a time, and drops the others silently: one that is still
- * there at the end of the system call was lost. Kernel threads make none; there the thread's next call finds it.
- */
-static __always_inline int call_began(void *calls, struct event_losses *losses, struct socket *socket, int flags)
+static __always_inline int send_call_done(void *ctx, struct sock *sk, int result, int flags)
 {
-	struct call call = {.sk = (__u64)BPF_CORE_READ(socket, sk), .flags = (__u32)flags};
-	__u64 thread = bpf_get_current_pid_tgid();
-
-	if (bpf_map_lookup_elem(calls, &thread))
-		__sync_fetch_and_add(&losses->memory, 1);
-	event_remember(calls, &thread, &call, losses);
-	return 0;
+	return send_returned(ctx, sk, result, false);
 }
 
-static __always_inline bool call_ended(void *calls, struct call *ret_call)
+static __always_inline int receive_call_done(void *ctx, struct sock *sk, int result, int flags)
 {
-	__u64 thread = bpf_get_current_pid_tgid();
-	struct call *call = bpf_map_lookup_elem(calls, &thread);
-
-	if (!call)
-		return false;
-	*ret_call = *call;
-	bpf_map_delete_elem(calls, &thread);
-	return true;
+	return receive_returned(ctx, sk, result, flags, false);
 }
 
-static __always_inline int count_left(void *calls, struct event_losses *losses)
-{
-	__u64 thread = bpf_get_current_pid_tgid();
-
-	if (bpf_map_lookup_elem(calls, &thread) && bpf_map_delete_elem(calls, &thread) == 0)
-		__sync_fetch_and_add(&losses->memory, 1);
-	return 0;
-}
-
-SEC("tp_btf/sys_exit")
-int BPF_PROG(sock_send_call_left, struct pt_regs *regs, long result)
-{
-	return count_left(&sock_send_calls, &sock_send_losses);
-}
-
-SEC("tp_btf/sys_exit")
-int BPF_PROG(sock_recv_call_left, struct pt_regs *regs, long result)
-{
-	return count_left(&sock_recv_calls, &sock_recv_losses);
-}
-
-#define SEND_BY_KPROBE(program, function)                                                                              \
-	SEC("kprobe/" #function)                                                                                       \
-	int BPF_KPROBE(program, struct socket *socket)                                                                 \
-	{                                                                                                              \
-		return call_began(&sock_send_calls, &sock_send_losses, socket, 0);                                     \
-	}                                                                                                              \
-	SEC("kretprobe/" #function)                                                                                    \
-	int BPF_KRETPROBE(program##_done, int result)                                                                  \
-	{                                                                                                              \
-		struct call call;                                                                                      \
-		return call_ended(&sock_send_calls, &call) ? send_returned(ctx, (struct sock *)call.sk, result, false) \
-							   : 0;                                                        \
-	}
-
-#define RECEIVE_BY_KPROBE(program, function)                                                                           \
-	SEC("kprobe/" #function)                                                                                       \
-	int BPF_KPROBE(program, struct socket *socket, void *message, __u64 size, int flags)                           \
-	{                                                                                                              \
-		return call_began(&sock_recv_calls, &sock_recv_losses, socket, flags);                                 \
-	}                                                                                                              \
-	SEC("kretprobe/" #function)                                                                                    \
-	int BPF_KRETPROBE(program##_done, int result)                                                                  \
-	{                                                                                                              \
-		struct call call;                                                                                      \
-		return call_ended(&sock_recv_calls, &call)                                                             \
-			       ? receive_returned(ctx, (struct sock *)call.sk, result, (int)call.flags, false)         \
-			       : 0;                                                                                    \
-	}
-
-SEND_BY_KPROBE(sock_send_call, inet_sendmsg)
-SEND_BY_KPROBE(sock_send_call6, inet6_sendmsg)
-RECEIVE_BY_KPROBE(sock_recv_call, inet_recvmsg)
-RECEIVE_BY_KPROBE(sock_recv_call6, inet6_recvmsg)
+EVENT_SEND_CALL(sock_send, sock_send_call, inet_sendmsg, event_any_sock, send_call_done)
+EVENT_SEND_CALL(sock_send, sock_send_call6, inet6_sendmsg, event_any_sock, send_call_done)
+EVENT_RECEIVE_CALL(sock_recv, sock_recv_call, inet_recvmsg, event_any_sock, receive_call_done)
+EVENT_RECEIVE_CALL(sock_recv, sock_recv_call6, inet6_recvmsg, event_any_sock, receive_call_done)
 
 /* --- sock.splice: what leaves a socket by splice passes none of the above --- */
 

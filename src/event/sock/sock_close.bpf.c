@@ -6,6 +6,7 @@
  */
 #define EVENT_WITHOUT_STACKS
 #include "event/sock/sock_close.h"
+#include "event/bpf/calls.bpf.h"
 #include "event/bpf/fd.bpf.h"
 
 #define IPPROTO_UDP     17
@@ -28,6 +29,12 @@ EVENT(sock_close, struct sock_close_event)
 EVENT(udp_close, struct sock_close_event)
 EVENT_SOCK_STORE(sock_close, life, struct sock_life);
 EVENT_SOCK_STORE(udp_close, life, struct sock_life);
+
+/* By kprobes, which have no socket storage: the sums of each socket that sent or received. */
+EVENT_CALLS(sock_close)
+EVENT_CALLS(udp_close)
+EVENT_FOUND_STORE(sock_close, sums, struct sock_life);
+EVENT_FOUND_STORE(udp_close, sums, struct sock_life);
 
 static __always_inline bool is_udp(__u32 protocol)
 {
@@ -58,6 +65,17 @@ static __always_inline int life_received(struct sock_life *life, struct sock *sk
 	__sync_fetch_and_add(&life->rx_bytes, (__u64)result);
 	__sync_fetch_and_add(&life->receives, 1);
 	return 0;
+}
+
+/* What is known of a socket that closes (the program's context), with its sums by kprobes, if any. */
+static __always_inline struct sock_life *life_with_sums(void *sums, __u64 address, struct sock_life *life)
+{
+	struct sock_life *found = bpf_map_lookup_elem(sums, &address);
+
+	if (!found)
+		return life;
+	found->born_ns = life ? life->born_ns : 0;
+	return found;
 }
 
 static __always_inline void set_close(const volatile struct event_config *config, struct sock_close_event *e,
@@ -166,16 +184,41 @@ int BPF_PROG(sock_close_recv_inet6, struct socket *socket, void *message, __u64 
 	return life_received(any_life(socket->sk, BPF_SK_STORAGE_GET_F_CREATE), socket->sk, result);
 }
 
+static __always_inline int close_sent(void *ctx, struct sock *sk, int result, int flags)
+{
+	return result < 0 ? 0
+			  : life_sent(event_remember_found(&sock_close_found_sums, (__u64)sk, &sock_close_losses), sk,
+				      result);
+}
+
+static __always_inline int close_received(void *ctx, struct sock *sk, int result, int flags)
+{
+	return result < 0 || flags & MSG_PEEK
+		       ? 0
+		       : life_received(event_remember_found(&sock_close_found_sums, (__u64)sk, &sock_close_losses), sk,
+				       result);
+}
+
+EVENT_SEND_CALL(sock_close, sock_close_send_call, inet_sendmsg, event_any_sock, close_sent)
+EVENT_SEND_CALL(sock_close, sock_close_send_call6, inet6_sendmsg, event_any_sock, close_sent)
+EVENT_RECEIVE_CALL(sock_close, sock_close_recv_call, inet_recvmsg, event_any_sock, close_received)
+EVENT_RECEIVE_CALL(sock_close, sock_close_recv_call6, inet6_recvmsg, event_any_sock, close_received)
+
 SEC("cgroup/sock_release")
 int sock_close_release(struct bpf_sock *ctx)
 {
 	struct sock_life *life = event_store_get(&sock_close_life, ctx, 0);
 	struct sock_close_event *e = sock_close_begin();
+	__u64 address = event_address(ctx);
 
-	if (!e)
-		return ALLOW;
-	set_close(&sock_close_config, e, ctx, life);
-	sock_close_end(ctx, e);
+	if (sock_close_config.by_kprobe)
+		life = life_with_sums(&sock_close_found_sums, address, life);
+	if (e) {
+		set_close(&sock_close_config, e, ctx, life);
+		sock_close_end(ctx, e);
+	}
+	if (sock_close_config.by_kprobe)
+		bpf_map_delete_elem(&sock_close_found_sums, &address);
 	return ALLOW;
 }
 
@@ -244,19 +287,49 @@ int BPF_PROG(udp_close_recv_inet6, struct socket *socket, void *message, __u64 s
 	return flags & MSG_PEEK ? 0 : life_received(udp_life(socket->sk), socket->sk, result);
 }
 
+static __always_inline bool is_found_udp(const struct sock *sk)
+{
+	return is_udp(BPF_CORE_READ(sk, sk_protocol));
+}
+
+static __always_inline int udp_sent(void *ctx, struct sock *sk, int result, int flags)
+{
+	return result < 0 ? 0
+			  : life_sent(event_remember_found(&udp_close_found_sums, (__u64)sk, &udp_close_losses), sk,
+				      result);
+}
+
+static __always_inline int udp_received(void *ctx, struct sock *sk, int result, int flags)
+{
+	return result < 0 || flags & MSG_PEEK
+		       ? 0
+		       : life_received(event_remember_found(&udp_close_found_sums, (__u64)sk, &udp_close_losses), sk,
+				       result);
+}
+
+EVENT_SEND_CALL(udp_close, udp_close_send_call, inet_sendmsg, is_found_udp, udp_sent)
+EVENT_SEND_CALL(udp_close, udp_close_send_call6, inet6_sendmsg, is_found_udp, udp_sent)
+EVENT_RECEIVE_CALL(udp_close, udp_close_recv_call, inet_recvmsg, is_found_udp, udp_received)
+EVENT_RECEIVE_CALL(udp_close, udp_close_recv_call6, inet6_recvmsg, is_found_udp, udp_received)
+
 SEC("cgroup/sock_release")
 int udp_close_release(struct bpf_sock *ctx)
 {
 	struct sock_close_event *e;
+	__u64 address = event_address(ctx);
 	struct sock_life *life;
 
 	if (!is_udp(ctx->protocol))
 		return ALLOW;
 	life = event_store_get(&udp_close_life, ctx, 0);
+	if (udp_close_config.by_kprobe)
+		life = life_with_sums(&udp_close_found_sums, address, life);
 	e = udp_close_begin();
-	if (!e)
-		return ALLOW;
-	set_close(&udp_close_config, e, ctx, life);
-	udp_close_end(ctx, e);
+	if (e) {
+		set_close(&udp_close_config, e, ctx, life);
+		udp_close_end(ctx, e);
+	}
+	if (udp_close_config.by_kprobe)
+		bpf_map_delete_elem(&udp_close_found_sums, &address);
 	return ALLOW;
 }

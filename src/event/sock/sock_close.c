@@ -27,12 +27,16 @@ static const struct event_role close_roles[] = {
 	{
 		.name = "send calls",
 		.hooks = {{.programs = {"sock_close_send"}},
-			  {.programs = {"sock_close_send_inet", "sock_close_send_inet6"}}},
+			  {.programs = {"sock_close_send_inet", "sock_close_send_inet6"}},
+			  {.programs = {"sock_close_send_call", "sock_close_send_call_done", "sock_close_send_call6",
+					"sock_close_send_call6_done", "sock_close_call_left"}}},
 	},
 	{
 		.name = "receive calls",
 		.hooks = {{.programs = {"sock_close_recv"}},
-			  {.programs = {"sock_close_recv_inet", "sock_close_recv_inet6"}}},
+			  {.programs = {"sock_close_recv_inet", "sock_close_recv_inet6"}},
+			  {.programs = {"sock_close_recv_call", "sock_close_recv_call_done", "sock_close_recv_call6",
+					"sock_close_recv_call6_done", "sock_close_call_left"}}},
 	},
 };
 EVENT_TYPE(sock_close, "sock.close", struct sock_close, close_fields, close_roles,
@@ -46,13 +50,17 @@ static const struct event_role udp_roles[] = {
 	{
 		.name = "send calls",
 		.hooks = {{.programs = {"udp_close_send"}},
-			  {.programs = {"udp_close_send_udp", "udp_close_send_udp6"}}},
+			  {.programs = {"udp_close_send_udp", "udp_close_send_udp6"}},
+			  {.programs = {"udp_close_send_call", "udp_close_send_call_done", "udp_close_send_call6",
+					"udp_close_send_call6_done", "udp_close_call_left"}}},
 	},
 	{
 		.name = "receive calls",
 		.hooks = {{.programs = {"udp_close_recv"}},
 			  {.programs = {"udp_close_recv_udp", "udp_close_recv_udp6"}},
-			  {.programs = {"udp_close_recv_inet", "udp_close_recv_inet6"}}},
+			  {.programs = {"udp_close_recv_inet", "udp_close_recv_inet6"}},
+			  {.programs = {"udp_close_recv_call", "udp_close_recv_call_done", "udp_close_recv_call6",
+					"udp_close_recv_call6_done", "udp_close_call_left"}}},
 	},
 };
 EVENT_TYPE(udp_close, "udp.close", struct sock_close, close_fields, udp_roles,

@@ -245,3 +245,15 @@ int BPF_PROG(sock_firstbyte_inet6, struct socket *socket, void *message, __u64 s
 {
 	return first_received(ctx, socket->sk, result);
 }
+
+/*
+ * Where functions cannot be traced (arm64 before 6.4): TCP adjusts its buffer after each segment that was read, and has
+ * not counted the first one yet.
+ */
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(sock_firstbyte_adjust, struct sock *sk)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+
+	return tp ? first_received(ctx, sk, (int)(tp->copied_seq - tp->rcvq_space.seq)) : 0;
+}

@@ -37,7 +37,8 @@ static const struct event_role firstbyte_roles[] = {
 	{
 		.name = "receive calls",
 		.hooks = {{.programs = {"sock_firstbyte_recv"}},
-			  {.programs = {"sock_firstbyte_inet", "sock_firstbyte_inet6"}}},
+			  {.programs = {"sock_firstbyte_inet", "sock_firstbyte_inet6"}},
+			  {.programs = {"sock_firstbyte_adjust"}}},
 	},
 };
 EVENT_TYPE(sock_firstbyte, "sock.firstbyte", struct sock_firstbyte, firstbyte_fields, firstbyte_roles,

@@ -16,6 +16,9 @@
  */
 #define READ(sk, member) BPF_CORE_READ((struct tcp_sock *)(sk), member)
 
+/* typed: the verifier knows the pointer, which it does not in a kprobe. */
+#define SEE(typed, object, member) ((typed) ? (object)->member : BPF_CORE_READ(object, member))
+
 /* A partial segment waits: TCP_CORK, or Nagle while a small segment is in flight. */
 static __always_inline __u32 partial_reason(struct sock *sk, __u32 in_flight, __u32 snd_una)
 {
@@ -42,21 +45,27 @@ static __always_inline __u32 hold_reason(struct sock *sk, __u32 seq, __u32 unsen
 	return unsent < mss ? partial_reason(sk, in_flight, snd_una) : 0;
 }
 
-static __always_inline bool is_paced(const struct sock *sk)
+static __always_inline bool is_pacing(__u32 status, unsigned long rate)
 {
-	return sk->sk_pacing_status == SK_PACING_NEEDED && sk->sk_pacing_rate && sk->sk_pacing_rate != NO_RATE;
+	return status == SK_PACING_NEEDED && rate && rate != NO_RATE;
 }
 
-/* For a write that returned with unsent data. */
-static __always_inline __u32 write_reason(struct sock *sk, struct tcp_sock *tp)
+static __always_inline bool is_paced(const struct sock *sk)
+{
+	return is_pacing(sk->sk_pacing_status, sk->sk_pacing_rate);
+}
+
+/* For a write that returned with so much unsent data from this sequence number on. */
+static __always_inline __u32 write_reason(struct sock *sk, struct tcp_sock *tp, __u32 seq, __u32 unsent, bool typed)
 {
 	__u32 reason;
 
-	if (is_paced(sk) && tp->tcp_wstamp_ns > tp->tcp_clock_cache)
+	if (is_pacing(SEE(typed, sk, sk_pacing_status), SEE(typed, sk, sk_pacing_rate)) &&
+	    SEE(typed, tp, tcp_wstamp_ns) > SEE(typed, tp, tcp_clock_cache))
 		return TCP_HOLD_PACING;
-	reason = hold_reason(sk, tp->snd_nxt, tp->write_seq - tp->snd_nxt, 0);
+	reason = hold_reason(sk, seq, unsent, 0);
 	/* Packets of this socket are still in the qdisc or driver: TCP small queues. */
-	return !reason && sk->sk_wmem_alloc.refs.counter > 1 ? TCP_HOLD_QUEUE : reason;
+	return !reason && SEE(typed, sk, sk_wmem_alloc.refs.counter) > 1 ? TCP_HOLD_QUEUE : reason;
 }
 
 /* A transmitted segment. */

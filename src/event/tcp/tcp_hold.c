@@ -25,7 +25,9 @@ static const struct event_role hold_roles[] = {
 	{
 		.name = "writes",
 		.hooks = {{.programs = {"tcp_hold_write"}},
-			  {.programs = {"tcp_hold_write_inet", "tcp_hold_write_inet6"}}},
+			  {.programs = {"tcp_hold_write_inet", "tcp_hold_write_inet6"}},
+			  {.programs = {"tcp_hold_call", "tcp_hold_call_done", "tcp_hold_call6", "tcp_hold_call6_done",
+					"tcp_hold_call_left", "tcp_hold_ended"}}},
 	},
 	{.name = "transmitted segments", .hooks = {{.programs = {"tcp_hold_segment"}}}},
 };

@@ -46,6 +46,29 @@ static int find_events(struct pipeline *pipeline, struct why *why)
 	return pipeline->count ? 0 : why_set(why, -EINVAL, "no event given");
 }
 
+/* Whether all values of the one field are values of the other with its meaning. */
+static bool is_within(const struct field *field, const struct field *wide)
+{
+	bool same = field->store == wide->store && field->size == wide->size;
+
+	return strcmp(field->name, wide->name) == 0 && field->kind == wide->kind && field->names == wide->names &&
+	       (same || (STORES_UNSIGNED & 1u << field->store && STORES_UNSIGNED & 1u << wide->store &&
+			 field->size < wide->size));
+}
+
+/* The field of one of the events that the others' of this name fit into. */
+static const struct field *widest(const struct pipeline *pipeline, const struct field *field)
+{
+	for (unsigned i = 0; i < pipeline->count; i++) {
+		const struct record_type *type = pipeline->requests[i].event->type;
+
+		for (uint32_t f = 0; f < type->field_count; f++)
+			if (is_within(field, &type->fields[f]) && type->fields[f].size > field->size)
+				field = &type->fields[f];
+	}
+	return field;
+}
+
 /* Several events in one table: the union of their fields. */
 static void join_types(struct pipeline *pipeline)
 {
@@ -59,7 +82,7 @@ static void join_types(struct pipeline *pipeline)
 			vec_each(&pipeline->joint.fields, field)
 				known |= strcmp(field->name, type->fields[f].name) == 0;
 			if (!known)
-				row_layout_add(&pipeline->joint, &type->fields[f]);
+				row_layout_add(&pipeline->joint, widest(pipeline, &type->fields[f]));
 		}
 	}
 	pipeline->joint_type = (struct record_type){.name = "events",
@@ -78,8 +101,7 @@ static const void *join_record(struct pipeline *pipeline, unsigned request, cons
 		const struct field *like = &pipeline->joint.fields.items[i], *from = NULL;
 
 		for (uint32_t f = 0; !from && f < type->field_count; f++)
-			if (strcmp(type->fields[f].name, like->name) == 0 && type->fields[f].store == like->store &&
-			    type->fields[f].size == like->size)
+			if (is_within(&type->fields[f], like))
 				from = &type->fields[f];
 		row_set(&pipeline->joint, i, pipeline->joint_row, from, record->parts[EVENT_PART_DATA]);
 	}

@@ -108,6 +108,8 @@ void row_set(struct row_layout *layout, size_t index, void *row, const struct fi
 		return;
 	}
 	default:
-		memcpy(at, (const char *)part + from->offset, to->size);
+		/* A number may be from a narrower field, the low bytes first. */
+		memset(at, 0, to->size);
+		memcpy(at, (const char *)part + from->offset, min_of(from->size, to->size));
 	}
 }

@@ -23,5 +23,8 @@ void row_layout_done(struct row_layout *layout);
 void row_layout_add(struct row_layout *layout, const struct field *like);
 /* Appends a field of the caller's struct, which follows the row; offset within that struct. */
 void row_layout_add_after(struct row_layout *layout, const struct field *field, uint32_t base);
-/* Copies the value of a field (part NULL: unknown) to the layout's field with that index. */
+/*
+ * Copies the value of a field (part NULL: unknown) to the layout's field with that index: of the same type, or an
+ * unsigned number for a wider one.
+ */
 void row_set(struct row_layout *layout, size_t index, void *row, const struct field *from, const void *part);
