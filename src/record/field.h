@@ -109,8 +109,8 @@ struct field {
 	 * DRIFTS: however fast.
 	 */
 	double drift;
-	bool made;       /* computed in user space from the event: no filter or grouping in the kernel */
-	bool single;     /* of KIND_LIST: at most one item, written without brackets */
+	bool made;   /* computed in user space from the event: no filter or grouping in the kernel */
+	bool single; /* of KIND_LIST: at most one item, written without brackets */
 };
 
 struct record_type {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "store/replay.h"
 #include "store/lull.h"
+#include "store/replay.h"
 #include "view/json.h"
 
 #define DIAGNOSIS_MAX ((size_t)64 << 20)

@@ -8,8 +8,12 @@
 #include "base/clock.h"
 #include "store/input.h"
 
+/* A lull begins after so much rest: what stopped a moment ago may be what the next windows find. */
+#define SETTLE_NS (5 * NSEC_PER_SEC)
 /* Longest stretch between two samples that are stored: what drifted is known as its mean over it. */
 #define STRETCH_NS (30 * NSEC_PER_SEC)
+/* And its share of a moving window, which begins with a whole one. */
+#define STRETCH_SHARE 10
 /* Samples that are further apart are not evenly spaced; nor those twice as far as they are meant to be. */
 #define APART_MAX_NS (NSEC_PER_SEC * 9 / 10)
 /* The clock was set, not slewed, when it moved further against the time since boot. */
@@ -38,16 +42,27 @@ static bool is_even(const struct lull *lull, const struct sample_record *sample)
 	       !sample->sockets_boot_ns == !lull->last.sockets_boot_ns;
 }
 
+static bool is_found(const struct lull *lull, const struct sample_record *sample)
+{
+	return lull->found && sample->id <= lull->found + FOUND_MS;
+}
+
+static uint64_t longest_stretch(const struct lull *lull)
+{
+	return lull->window_ns ? min_of(STRETCH_NS, lull->window_ns / STRETCH_SHARE) : STRETCH_NS;
+}
+
 bool lull_step(struct lull *lull, struct sample_record *sample, bool at_rest)
 {
 	bool merged;
 
 	if (!lull->resting)
 		lull->first = lull->last;
-	at_rest = at_rest && lull->last.id && is_even(lull, sample) &&
-		  (!lull->found || sample->id > lull->found + FOUND_MS);
+	if (!at_rest || !lull->last.id || !is_even(lull, sample) || is_found(lull, sample))
+		lull->moved_ns = sample->begin_boot_ns;
+	at_rest = sample->begin_boot_ns >= lull->moved_ns + SETTLE_NS;
 	merged = at_rest && lull->resting && lull->last.left_out < LEFT_OUT_MAX &&
-		 sample->begin_boot_ns - lull->first.begin_boot_ns <= STRETCH_NS;
+		 sample->begin_boot_ns - lull->first.begin_boot_ns <= longest_stretch(lull);
 	if (merged) {
 		sample->left_out = lull->last.left_out + 1;
 		sample->left_out_since = lull->first.id;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A host at rest. CPU times, pressure, memory in use (field->drift) change while the network does nothing. A sample in
- * which nothing else changed since the one before takes its place: of a stretch at rest a recording holds the first and
- * the last sample and the number of those left out between (sample.left_out). A replay makes them again: evenly spaced,
- * drifting fields interpolated. The last sample is always in the file, so a kill loses no more than without rest.
+ * A host at rest. CPU times, pressure, memory in use (field->drift) change while the network does nothing. Once nothing
+ * else changed for some seconds, a sample takes the place of the one before: of a stretch at rest a recording holds the
+ * first and the last sample and the number of those left out between (sample.left_out). A replay makes them again:
+ * evenly spaced, drifting fields interpolated. The last sample is always in the file, so a kill loses no more than
+ * without rest.
  */
 #pragma once
 
@@ -17,7 +18,9 @@ struct lull {
 	struct sample_record first, last; /* of the stretch at rest; last.id 0: there is none yet */
 	bool resting;                     /* last was at rest: it may be replaced */
 	int64_t row;                      /* of last, in its table */
+	uint64_t moved_ns;                /* the last sample that was not */
 	uint64_t found;                   /* id of the last sample when a diagnosis found something */
+	uint64_t window_ns;               /* of a recording with a moving window; 0: all is kept */
 };
 
 /*

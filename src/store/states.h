@@ -13,7 +13,7 @@
 struct states *states_new(struct store_table *table);
 void states_free(struct states *states);
 /*
- * Compares the rows of a table in this sample with those of the sample before; writes nothing. Rows that stay take their
+ * Compares the rows of a table in this sample with those of the one before; writes nothing. Rows that stay take their
  * durations from the moments that were written, so that a replay gives what the live run saw. Whether the table is at
  * rest: nothing but drifting fields (store/lull.h) changed within the time since the sample before.
  */

@@ -121,6 +121,8 @@ int store_trim(struct store *store, uint64_t from_ns, uint64_t to_ns)
 {
 	int r = store_begin(store);
 
+	if (store->last_sample * NSEC_PER_MSEC > to_ns)
+		store->lull.window_ns = store->last_sample * NSEC_PER_MSEC - to_ns;
 	if (r == 0)
 		to_ns = before_lull(store, to_ns);
 	for (size_t i = 0; r == 0 && i < store->tables.count; i++)

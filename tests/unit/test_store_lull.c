@@ -20,6 +20,8 @@
 #define PACE_NS (200 * NSEC_PER_MSEC)
 #define SOCKETS 20
 #define CPUS    4
+/* Samples until a lull begins. */
+#define SETTLE 25
 
 /* A host: what it does from sample to sample, and whether its connections send. */
 struct host {
@@ -153,9 +155,9 @@ TEST(an_idle_host_writes_little)
 	record(&room, &host, 3600 * 5);
 	CHECK_EQ_INT(all_samples(&room), 3600 * 5);
 	/* One every 30 s, with the rows that drifted. */
-	CHECK_EQ_INT(stored(&room), 3600 / 30 + 1);
+	CHECK_EQ_INT(stored(&room), SETTLE + 3600 / 30);
 	CHECK_EQ_INT(room_number(&room, "SELECT count(*) FROM tcp"), SOCKETS);
-	CHECK_EQ_INT(room_number(&room, "SELECT count(*) FROM cpu"), CPUS * (3600 / 30 + 1));
+	CHECK_EQ_INT(room_number(&room, "SELECT count(*) FROM cpu"), CPUS * (SETTLE + 3600 / 30));
 	unit_note("%" PRIu64 " bytes per hour", room_bytes(&room) - room_bytes(&first));
 	CHECK(room_bytes(&room) - room_bytes(&first) < 256 << 10);
 }
@@ -192,17 +194,17 @@ TEST(samples_around_a_change_are_stored)
 	static const struct host host = {.from_busy = 70, .to_busy = 75, .packets = 2};
 
 	room_make(&room);
-	record(&room, &host, 101);
-	CHECK_EQ_INT(all_samples(&room), 101);
-	/* 0, 69, 70 to 75, 100. */
-	CHECK_EQ_INT(stored(&room), 9);
-	CHECK_EQ_INT(room_number(&room, "SELECT left_out FROM sample WHERE left_out ORDER BY id LIMIT 1"), 68);
-	CHECK_EQ_INT(room_number(&room, "SELECT count(*) FROM sample WHERE (begin_boot_ns - 5000000000000) / 200000000 "
-					"IN (0, 69, 70, 71, 72, 73, 74, 75, 100)"),
-		     9);
+	record(&room, &host, 160);
+	CHECK_EQ_INT(all_samples(&room), 160);
+	/* Until it has settled, the last one before the change, the change and until it has settled again, the last. */
+	CHECK_EQ_INT(stored(&room), SETTLE + 1 + 6 + SETTLE - 1 + 1);
+	CHECK_EQ_INT(room_number(&room, "SELECT count(*) FROM (SELECT (begin_boot_ns - 5000000000000) / 200000000 AS n "
+					"FROM sample) WHERE n < 25 OR n BETWEEN 69 AND 99 OR n = 159"),
+		     stored(&room));
+	CHECK_EQ_INT(room_number(&room, "SELECT left_out FROM sample WHERE left_out ORDER BY id LIMIT 1"), 69 - SETTLE);
 	/* The values of sample 69, not of one before. */
 	CHECK_EQ_INT(room_number(&room, "SELECT idle_ns FROM cpu WHERE cpu = 0 AND last >= (SELECT id FROM sample "
-					"WHERE left_out = 68) ORDER BY first LIMIT 1"),
+					"WHERE left_out = 44) ORDER BY first LIMIT 1"),
 		     69 * NSEC_PER_MSEC);
 }
 
@@ -213,14 +215,14 @@ TEST(what_is_no_rest_is_stored)
 		struct host host;
 		int64_t stored;
 	} cases[] = {
-		{"a lull", {.packets = 2}, 2},
+		{"a lull", {.packets = 2}, SETTLE + 1},
 		{"a packet more per second than an interface drifts", {.packets = 5}, 101},
-		{"the clock was set", {.packets = 2, .set_ns = 3600 * (int64_t)NSEC_PER_SEC}, 4},
-		{"the clock was set back", {.packets = 2, .set_ns = -(int64_t)NSEC_PER_SEC}, 4},
-		{"samples are missing", {.packets = 2, .late_ns = NSEC_PER_SEC}, 4},
-		{"a sample was late", {.packets = 2, .late_ns = NSEC_PER_SEC / 3}, 2},
-		/* That second, and three more. */
-		{"the diagnosis found something", {.packets = 2, .found = 40}, 3 + 15},
+		{"the clock was set", {.packets = 2, .set_ns = 3600 * (int64_t)NSEC_PER_SEC}, 2 * (SETTLE + 1)},
+		{"the clock was set back", {.packets = 2, .set_ns = -(int64_t)NSEC_PER_SEC}, 2 * (SETTLE + 1)},
+		{"samples are missing", {.packets = 2, .late_ns = NSEC_PER_SEC}, 2 * (SETTLE + 1)},
+		{"a sample was late", {.packets = 2, .late_ns = NSEC_PER_SEC / 3}, SETTLE + 1},
+		/* For 3 s, and until it has settled. */
+		{"the diagnosis found something", {.packets = 2, .found = 40}, SETTLE + 1 + 15 + SETTLE - 1 + 1},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -243,20 +245,44 @@ TEST(another_pace_and_losses_are_no_rest)
 
 	next = first;
 	CHECK(!lull_step(&lull, &next, true));
-	for (unsigned i = 1; i < 10; i++) {
+	for (unsigned i = 1; i < 110; i++) {
 		bool merged;
 
 		next = first;
 		next.id += i * 200;
 		next.begin_boot_ns += i * PACE_NS;
 		next.begin_time_ns += i * PACE_NS;
-		next.pace_ns = i < 5 ? PACE_NS : 2 * PACE_NS;
-		next.refused = i == 8;
+		next.pace_ns = i < 40 ? PACE_NS : 2 * PACE_NS;
+		next.refused = i == 80;
 		merged = lull_step(&lull, &next, true);
-		/* 1 and 6 are the first of a stretch; with 5 the pace changes, 8 has losses, and 9 follows them. */
-		CHECK_EQ_INT(merged, i == 2 || i == 3 || i == 4 || i == 7);
-		CHECK_EQ_UINT(next.left_out, merged ? i < 5 ? i - 1 : i - 6 : 0);
+		/* Another pace with 40; losses with 80, which 81 follows. A lull begins with a sample of its own. */
+		CHECK_EQ_INT(merged, (i > SETTLE && i < 40) || (i > 40 + SETTLE && i < 80) || i > 81 + SETTLE);
+		if (merged)
+			CHECK_EQ_UINT(next.left_out, i < 40 ? i - SETTLE : i < 80 ? i - 40 - SETTLE : i - 81 - SETTLE);
 	}
+}
+
+/* A stretch is no more than a tenth of a moving window, which begins with a whole one. */
+TEST(a_small_window_has_small_stretches)
+{
+	_cleanup_room_ struct room room;
+	static const struct host host = {.from_busy = UINT32_MAX, .packets = 2};
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct store *store;
+	struct why why = {};
+
+	room_make(&room);
+	store = room_create(&room);
+	for (unsigned n = 0; n < 500; n++) {
+		take_sample(snapshot, &host, n);
+		CHECK_OK(store_add_snapshot(store, snapshot));
+		if (n > 50 && n % 5 == 0)
+			CHECK_OK(store_trim(store, 0, snapshot->begin_time_ns - 10 * NSEC_PER_SEC));
+	}
+	CHECK_OK(store_close(store, &why));
+	CHECK_EQ_INT(room_number(&room, "SELECT max(left_out) FROM sample"), 4);
+	CHECK(room_number(&room, "SELECT max(id) - min(id) FROM sample") >= 10000);
+	CHECK(room_number(&room, "SELECT max(id) - min(id) FROM sample") <= 12000);
 }
 
 TEST(a_kill_in_a_lull_loses_nothing_that_was_committed)
@@ -293,13 +319,13 @@ TEST(a_window_does_not_begin_inside_a_lull)
 	room_make(&room);
 	store = room_create(&room);
 	add_samples(store, &host, 120);
-	/* In the middle of samples 45 to 119. */
+	/* In the middle of samples 69 to 119. */
 	CHECK_OK(store_trim(store, 0, TIME_NS + 80 * PACE_NS));
 	CHECK_OK(store_close(store, &why));
 	CHECK_EQ_INT(stored(&room), 2);
-	CHECK_EQ_INT(all_samples(&room), 75);
+	CHECK_EQ_INT(all_samples(&room), 120 - 69);
 	/* With the rows at its beginning. */
-	CHECK_EQ_INT(room_number(&room, "SELECT min(idle_ns) FROM cpu WHERE cpu = 0"), 45 * NSEC_PER_MSEC);
+	CHECK_EQ_INT(room_number(&room, "SELECT min(idle_ns) FROM cpu WHERE cpu = 0"), 69 * NSEC_PER_MSEC);
 }
 
 /* --- reading --- */
@@ -315,7 +341,7 @@ TEST(a_replay_makes_them_again)
 
 	room_make(&room);
 	record(&room, &host, 300);
-	CHECK(stored(&room) < 20);
+	CHECK(stored(&room) < 70);
 	replay = open_replay(&room, &recording, ALL);
 	CHECK_EQ_UINT(replay_samples(replay), 300);
 	for (unsigned n = 0; n < 300; n++) {
@@ -361,17 +387,17 @@ TEST(a_range_may_begin_and_end_inside)
 	_cleanup_(replay_closep) struct replay *replay = NULL;
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
 	static const struct host host = {.from_busy = UINT32_MAX, .packets = 2};
-	struct time_range range = {.from_ns = TIME_NS + 20 * PACE_NS - NSEC_PER_MSEC,
-				   .to_ns = TIME_NS + 29 * PACE_NS + NSEC_PER_MSEC};
+	struct time_range range = {.from_ns = TIME_NS + 30 * PACE_NS - NSEC_PER_MSEC,
+				   .to_ns = TIME_NS + 39 * PACE_NS + NSEC_PER_MSEC};
 	struct why why = {};
 	uint64_t begin, end;
 
 	room_make(&room);
 	record(&room, &host, 140);
-	CHECK_EQ_INT(stored(&room), 2);
+	CHECK_EQ_INT(stored(&room), SETTLE + 1);
 	replay = open_replay(&room, &recording, range);
 	CHECK_EQ_UINT(replay_samples(replay), 10);
-	for (unsigned n = 20; n < 30; n++) {
+	for (unsigned n = 30; n < 40; n++) {
 		const struct cpu_record *cpu;
 
 		REQUIRE(replay_next(replay, snapshot, &why) == 1);
@@ -445,8 +471,8 @@ TEST(rows_that_do_not_match_are_not_interpolated)
 
 		REQUIRE(replay_next(replay, snapshot, &why) == 1);
 		cpu = snapshot_first(snapshot, &cpu_type);
-		/* Sample 0 and 1 are stored, the others end with 99. */
-		if (n > 1) {
+		/* The lull ends with sample 99. */
+		if (n >= SETTLE) {
 			CHECK_EQ_UINT(snapshot_table(snapshot, &cpu_type)->count, CPUS - 1);
 			CHECK_EQ_UINT(cpu[0].idle_ns, 99 * NSEC_PER_MSEC);
 		}

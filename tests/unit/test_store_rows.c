@@ -10,9 +10,9 @@
 #include "snapshot/proc/counter.h"
 #include "store/column.h"
 #include "store/input.h"
+#include "store/lull.h"
 #include "store/moment.h"
 #include "store/replay.h"
-#include "store/lull.h"
 #include "store/rows.h"
 
 #define BEGIN_NS UINT64_C(1800000000000000000)
