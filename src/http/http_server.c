@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -358,6 +359,37 @@ static bool has_token(const struct http_request *request)
 	return text && http_token_matches(&server->cookie, text, len);
 }
 
+struct header_count {
+	const char *name;
+	unsigned count;
+};
+
+static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind _unused_, const char *name,
+				    const char *value _unused_)
+{
+	struct header_count *header = cls;
+
+	header->count += strcasecmp(name, header->name) == 0;
+	return MHD_YES;
+}
+
+/* Where one program reads the first and another one the last of two, they see different requests. */
+static const char *find_ambiguous(const struct http_request *request)
+{
+	static const char *const once[] = {"Host", "Origin", "Authorization", "Content-Length", "Transfer-Encoding"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(once); i++) {
+		struct header_count header = {.name = once[i]};
+
+		(void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_header, &header);
+		if (header.count > 1)
+			return once[i];
+	}
+	return http_request_header(request, "Content-Length") && http_request_header(request, "Transfer-Encoding")
+		       ? "Content-Length"
+		       : NULL;
+}
+
 /* Who asks: 0, or the status to refuse it with. */
 static unsigned check_sender(const struct http_request *request, struct why *why)
 {
@@ -369,6 +401,10 @@ static unsigned check_sender(const struct http_request *request, struct why *why
 	if (info && info->header_size > HEADER_MAX) {
 		(void)why_set(why, -E2BIG, "request line and header have more than %d bytes", HEADER_MAX);
 		return MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
+	}
+	if (find_ambiguous(request)) {
+		(void)why_set(why, -EINVAL, "the header %s is ambiguous: given twice", find_ambiguous(request));
+		return MHD_HTTP_BAD_REQUEST;
 	}
 	if (!host && !own->listen->local) {
 		(void)why_set(why, -EINVAL, "the header Host is missing");

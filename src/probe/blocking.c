@@ -36,10 +36,10 @@ static const struct field blocking_fields[] = {
 	FIELD(B, lport, ID, "local port, of a server", .zero_is_unknown = true),
 	FIELD(B, raddr, ADDR, "remote address"),
 	FIELD(B, rport, ID, "remote port, of a service", .zero_is_unknown = true),
-	FIELD(B, wait_ns, DURATION, "total time blocked"),
+	FIELD(B, wait_ns, DURATION, "total time blocked", .drift = DRIFTS),
 	FIELD(B, count, COUNT, "waits that ended"),
 	FIELD(B, p50_ns, DURATION, "median of the last 16 waits"),
-	FIELD(B, max_ns, DURATION, "longest wait"),
+	FIELD(B, max_ns, DURATION, "longest wait", .drift = DRIFTS),
 	FIELD(B, estimate, BOOL, "estimated from samples", .hidden = true),
 };
 #undef B

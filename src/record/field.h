@@ -70,6 +70,8 @@ enum field_moment {
 	MOMENT_UNTIL, /* the time until something: it will be at that moment */
 };
 
+#define DRIFTS HUGE_VAL
+
 struct stack {
 	const char *const *frames;
 	uint32_t count;
@@ -101,8 +103,14 @@ struct field {
 	const struct record_type *element; /* of KIND_LIST */
 	enum field_moment moment;          /* recordings store the moment, so that a row at rest is not written again */
 	bool incidental; /* observers change it as well: recordings write no row for a change of it alone */
-	bool made;       /* computed in user space from the event: no filter or grouping in the kernel */
-	bool single;     /* of KIND_LIST: at most one item, written without brackets */
+	/*
+	 * It changes while the network is at rest, by this much per second at most, and the diagnosis looks at its
+	 * rate: recordings leave out samples in which nothing else changed, a replay interpolates (store/lull.h).
+	 * DRIFTS: however fast.
+	 */
+	double drift;
+	bool made;   /* computed in user space from the event: no filter or grouping in the kernel */
+	bool single; /* of KIND_LIST: at most one item, written without brackets */
 };
 
 struct record_type {

@@ -38,7 +38,7 @@ static struct helper starter;
 
 /* --- the command --- */
 
-static _noreturn_ void become(char **argv, unsigned width, bool privileged, const int *fds)
+static _noreturn_ void become(char **argv, unsigned width, bool privileged, const int *fds, pid_t minder)
 {
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	struct why why = {};
@@ -48,6 +48,9 @@ static _noreturn_ void become(char **argv, unsigned width, bool privileged, cons
 	/* Ctrl-C at the terminal is not for it. */
 	(void)setpgid(0, 0);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* It may have ended before the line above. */
+	if (getppid() != minder)
+		_exit(126);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)signal(SIGPIPE, SIG_DFL);
@@ -88,15 +91,15 @@ static void wait_for_end(pid_t pid, int ended_fd, int control_fd)
 static _noreturn_ void mind(char **argv, unsigned width, bool privileged, const int *fds)
 {
 	struct why why = {};
+	pid_t minder = getpid(), pid;
 	int ended_fd;
-	pid_t pid;
 
 	(void)prctl(PR_SET_NAME, "nest-minder");
 	/* The process that waits for orders does not wait for their ends. */
 	(void)signal(SIGCHLD, SIG_DFL);
 	pid = fork();
 	if (pid == 0)
-		become(argv, width, privileged, fds);
+		become(argv, width, privileged, fds, minder);
 	(void)close(fds[FD_OUT]);
 	(void)close(fds[FD_ERRORS]);
 	ended_fd = pid > 0 ? pidfd_open(pid, 0) : -1;

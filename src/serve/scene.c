@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "store/lull.h"
 #include "store/replay.h"
-#include "store/rows.h"
 #include "view/json.h"
 
 #define DIAGNOSIS_MAX ((size_t)64 << 20)
@@ -159,7 +159,7 @@ int scene_open(struct scene *scene, const char *path, const struct diagnosis_opt
 	scene->name = serve_file_name(path);
 	scene->options = options;
 	memcpy(scene->host, recording_host(scene->recording)->host, sizeof(scene->host));
-	r = rows_bounds(scene->recording, &scene->range, &scene->begin_ns, &scene->end_ns, why);
+	r = samples_bounds(scene->recording, &scene->range, &scene->begin_ns, &scene->end_ns, why);
 	if (r == -ENODATA && !options->input.from && !options->input.to) {
 		scene->begin_ns = recording_begin_ns(scene->recording);
 		scene->end_ns = last_event_ns(scene->recording);

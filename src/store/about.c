@@ -35,6 +35,9 @@ static const struct field sample_fields[] = {
 	      .zero_is_unknown = true),
 	FIELD(struct sample_record, pace_ns, DURATION, "time to the next sample, as planned"),
 	FIELD(struct sample_record, refused, COUNT, "records lost because a table was full"),
+	FIELD(struct sample_record, left_out, COUNT,
+	      "samples left out before this one, evenly spaced: the network was at rest", .zero_is_unknown = true),
+	FIELD(struct sample_record, left_out_since, ID, "id of the sample before those", .zero_is_unknown = true),
 };
 RECORD_TYPE(recorded_sample_type, "sample", struct sample_record, sample_fields, "one sample of the host");
 

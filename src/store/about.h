@@ -6,7 +6,7 @@
 
 /* "nest" as the application id of the file, and the schema version. */
 #define STORE_APPLICATION 0x6e657374
-#define STORE_VERSION     2
+#define STORE_VERSION     3
 
 struct recording_record {
 	uint32_t version; /* of the schema */
@@ -34,6 +34,8 @@ struct sample_record {
 	uint64_t sockets_boot_ns;
 	uint64_t pace_ns;
 	uint64_t refused;
+	uint64_t left_out; /* samples before this one, at rest (store/lull.h) */
+	uint64_t left_out_since;
 };
 
 struct attached_record {

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "snapshot/socket/join.h"
+#include "store/lull.h"
 #include "store/moment.h"
 #include "store/replay.h"
 #include "store/rows.h"
@@ -22,13 +23,16 @@ struct stream {
 	const struct record_type *type;
 	struct rows *rows;
 	VEC(struct holding) now;
+	bool drifts;
+	struct buf before;   /* copies of the rows at the first sample of a stretch at rest, of a type that drifts */
 	struct holding next; /* data NULL: not read yet */
 	bool ended;
 };
 
 struct replay {
 	struct recording *recording;
-	struct rows *samples;
+	struct samples samples;
+	uint64_t lull; /* the sample that the stretch at rest ends with, of which the rows are there; 0: none */
 	struct time_range range;
 	VEC(struct stream) streams;
 	VEC(struct replay_time) times; /* of all samples in the range */
@@ -49,6 +53,7 @@ static void close_stream(struct stream *stream)
 	vec_each(&stream->now, holding)
 		free_row(stream->type, holding->data);
 	vec_done(&stream->now);
+	buf_done(&stream->before);
 	free_row(stream->type, stream->next.data);
 	rows_close(stream->rows);
 }
@@ -116,9 +121,21 @@ static int advance_stream(struct stream *stream, int64_t sample, struct why *why
 
 /* --- a snapshot --- */
 
-static void fill_table(struct stream *stream, struct snapshot *snapshot)
+/* The rows as they are, for those between. */
+static void keep_before(struct stream *stream)
+{
+	buf_clear(&stream->before);
+	vec_each(&stream->now, holding)
+		buf_add(&stream->before, holding->data, stream->type->size);
+}
+
+/* share: where the sample stands in a stretch at rest; 1: at its end, or in none. */
+static void fill_table(struct stream *stream, struct snapshot *snapshot, double share)
 {
 	struct snapshot_table *table = snapshot_table(snapshot, stream->type);
+	/* At rest the same rows are at both ends. */
+	bool between = share < 1 && stream->drifts && stream->before.len == stream->now.count * stream->type->size;
+	size_t at = 0;
 
 	if (!table)
 		return;
@@ -129,6 +146,9 @@ static void fill_table(struct stream *stream, struct snapshot *snapshot)
 		if (!item)
 			break;
 		memcpy(item, holding->data, stream->type->size);
+		if (between)
+			lull_between(stream->type, stream->before.data + at, holding->data, share, item);
+		at += stream->type->size;
 		rows_set_durations(stream->rows, (void *[]){item}, moment_reference(snapshot));
 	}
 }
@@ -155,37 +175,60 @@ static void begin_snapshot(struct snapshot *snapshot, const struct sample_record
 		snapshot->tables[0].refused = sample->refused;
 }
 
-static bool is_usable(const struct sample_record *sample)
-{
-	return sample->id <= INT64_MAX && sample->begin_time_ns != UINT64_MAX && sample->begin_boot_ns != UINT64_MAX;
-}
-
 /* The next sample in the range. */
 static int next_sample(struct replay *replay, struct sample_record *sample, struct why *why)
 {
 	int r;
 
 	do {
-		r = rows_next(replay->samples, (void *[]){sample}, why);
-	} while (r > 0 && (!is_usable(sample) || sample->begin_time_ns < replay->range.from_ns ||
-			   sample->begin_time_ns > replay->range.to_ns));
+		r = samples_next(&replay->samples, sample, why);
+	} while (r > 0 &&
+		 (sample->begin_time_ns < replay->range.from_ns || sample->begin_time_ns > replay->range.to_ns));
 	return r;
+}
+
+static int advance_streams(struct replay *replay, uint64_t sample, struct why *why)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < replay->streams.count; i++)
+		r = advance_stream(&replay->streams.items[i], (int64_t)sample, why);
+	return r;
+}
+
+/* Of a sample that was left out: the rows at both ends of the stretch. */
+static int enter_lull(struct replay *replay, struct why *why)
+{
+	const struct samples *samples = &replay->samples;
+	int r;
+
+	if (replay->lull == samples->stored.id)
+		return 0;
+	r = advance_streams(replay, samples->before.id, why);
+	if (r < 0)
+		return r;
+	replay->lull = samples->stored.id;
+	vec_each(&replay->streams, stream)
+		if (stream->drifts)
+			keep_before(stream);
+	return advance_streams(replay, samples->stored.id, why);
 }
 
 int replay_next(struct replay *replay, struct snapshot *snapshot, struct why *why)
 {
 	struct sample_record sample;
 	int r = next_sample(replay, &sample, why);
+	double share;
 
 	if (r <= 0)
 		return r;
+	share = samples_share(&replay->samples);
+	r = share < 1 ? enter_lull(replay, why) : advance_streams(replay, sample.id, why);
+	if (r < 0)
+		return r;
 	begin_snapshot(snapshot, &sample);
-	vec_each(&replay->streams, stream) {
-		r = advance_stream(stream, (int64_t)sample.id, why);
-		if (r < 0)
-			return r;
-		fill_table(stream, snapshot);
-	}
+	vec_each(&replay->streams, stream)
+		fill_table(stream, snapshot, share);
 	snapshot_join(snapshot);
 	return 1;
 }
@@ -212,9 +255,10 @@ static int add_stream(struct replay *replay, const struct record_type *type, str
 	/* Clocks may be set while recording, so samples decide which rows are valid; what ended before is not read. */
 	struct rows_request request = {
 		.name = type->name, .shape = &shape, .from_ns = replay->first_id * NSEC_PER_MSEC};
-	struct stream stream = {.type = type};
+	struct stream stream = {.type = type, .drifts = lull_drifts(type)};
 	int r;
 
+	stream.before = BUF_INIT(ROWS_MAX * type->size);
 	vec_each(&replay->streams, other)
 		if (other->type == type)
 			return 0;
@@ -242,28 +286,20 @@ static int add_streams(struct replay *replay, const struct record_type *const *t
 	return r == 0 ? add_stream(replay, &netns_type, why) : r;
 }
 
-static int open_samples(struct replay *replay, struct why *why)
-{
-	struct shape shape = SHAPE_OF(&recorded_sample_type);
-
-	return rows_open(replay->recording, &(struct rows_request){.name = recorded_sample_type.name, .shape = &shape},
-			 &replay->samples, why);
-}
-
 static int count_samples(struct replay *replay, struct why *why)
 {
 	struct sample_record sample;
-	int r = open_samples(replay, why);
+	int r = samples_open(&replay->samples, replay->recording, why);
 
-	if (r < 0)
-		return r;
-	while ((r = next_sample(replay, &sample, why)) > 0) {
-		if (replay->times.count == 0 || sample.id < replay->first_id)
-			replay->first_id = sample.id;
+	while (r >= 0 && (r = next_sample(replay, &sample, why)) > 0) {
+		/* A stretch at rest is read from its first sample on. */
+		uint64_t id = samples_share(&replay->samples) < 1 ? replay->samples.before.id : sample.id;
+
+		if (replay->times.count == 0 || id < replay->first_id)
+			replay->first_id = id;
 		vec_push(&replay->times, ((struct replay_time){sample.begin_boot_ns, pace_of(&sample)}));
 	}
-	rows_close(replay->samples);
-	replay->samples = NULL;
+	samples_close(&replay->samples);
 	return r;
 }
 
@@ -287,7 +323,7 @@ int replay_open(struct recording *recording, const struct time_range *range, con
 	replay->range = *range;
 	r = count_samples(replay, why);
 	if (r == 0)
-		r = open_samples(replay, why);
+		r = samples_open(&replay->samples, recording, why);
 	if (r == 0)
 		r = add_streams(replay, types, why);
 	if (r < 0)
@@ -298,7 +334,7 @@ int replay_open(struct recording *recording, const struct time_range *range, con
 
 uint64_t replay_refused(const struct replay *replay)
 {
-	uint64_t sum = rows_refused(replay->samples);
+	uint64_t sum = replay->samples.refused;
 
 	vec_each(&replay->streams, stream)
 		sum += rows_refused(stream->rows);
@@ -313,6 +349,6 @@ void replay_close(struct replay *replay)
 		close_stream(stream);
 	vec_done(&replay->streams);
 	vec_done(&replay->times);
-	rows_close(replay->samples);
+	samples_close(&replay->samples);
 	free(replay);
 }

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "store/input.h"
 #include "store/moment.h"
 #include "store/recording_inside.h"
 #include "store/rows.h"
@@ -231,31 +230,4 @@ int recording_check_interface(struct recording *recording, const char *dev, stru
 		return recording_fail(recording, code, why);
 	text_add_terminal(&shown, dev, strnlen(dev, 40));
 	return why_set(why, -ENODEV, "there is no interface '%s' in the recording", buf_text(&shown));
-}
-
-int rows_bounds(struct recording *recording, const struct time_range *range, uint64_t *ret_begin_ns,
-		uint64_t *ret_end_ns, struct why *why)
-{
-	struct shape shape = SHAPE_OF(&recorded_sample_type);
-	_cleanup_(rows_closep) struct rows *rows = NULL;
-	uint64_t begin_ns = 0, end_ns = 0;
-	struct sample_record sample;
-	int r = rows_open(recording, &(struct rows_request){.name = recorded_sample_type.name, .shape = &shape}, &rows,
-			  why);
-
-	while (r >= 0 && (r = rows_next(rows, (void *[]){&sample}, why)) > 0) {
-		uint64_t at_ns = sample.begin_time_ns;
-
-		if (at_ns == UINT64_MAX || at_ns < range->from_ns || at_ns > range->to_ns)
-			continue;
-		begin_ns = begin_ns ? min_of(begin_ns, at_ns) : at_ns;
-		end_ns = max_of(end_ns, at_ns);
-	}
-	if (r < 0)
-		return r;
-	if (!begin_ns)
-		return why_set(why, -ENODATA, "no sample in that time range");
-	*ret_begin_ns = begin_ns;
-	*ret_end_ns = end_ns;
-	return 0;
 }

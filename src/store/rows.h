@@ -29,10 +29,6 @@ const struct state_span *rows_span(const struct rows *rows);
 void rows_set_durations(const struct rows *rows, void *const *parts, int64_t reference_ns);
 /* Rows skipped because a cell did not match its field. */
 uint64_t rows_refused(const struct rows *rows);
-/* Times of the first and the last sample in the range. -ENODATA: there is none. */
-struct time_range;
-int rows_bounds(struct recording *recording, const struct time_range *range, uint64_t *ret_begin_ns,
-		uint64_t *ret_end_ns, struct why *why) _must_check_;
 void rows_close(struct rows *rows);
 static inline void rows_closep(struct rows **rows)
 {

@@ -13,8 +13,14 @@
 struct states *states_new(struct store_table *table);
 void states_free(struct states *states);
 /*
- * The rows of a table in this sample. Rows that stay take their durations from the moments that were written, so that a
- * replay gives what the live run saw.
+ * Compares the rows of a table in this sample with those of the one before; writes nothing. Rows that stay take their
+ * durations from the moments that were written, so that a replay gives what the live run saw. Whether the table is at
+ * rest: nothing but drifting fields (store/lull.h) changed within the time since the sample before.
  */
-int states_add(struct states *states, struct snapshot *snapshot, const struct snapshot_table *now,
-	       uint64_t sample) _must_check_;
+bool states_plan(struct states *states, struct snapshot *snapshot, const struct snapshot_table *now, uint64_t sample,
+		 uint64_t since_ns);
+/*
+ * Writes what was planned. replaced_after: this sample takes the place of those after that one, so their rows take the
+ * new values; UINT64_MAX: of none.
+ */
+int states_write(struct states *states, const struct snapshot_table *now, uint64_t replaced_after) _must_check_;

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "store/about.h"
 #include "store/column.h"
+#include "store/lull.h"
 #include "store/store.h"
 
 struct states;
@@ -45,7 +46,8 @@ struct store {
 	uint64_t batch_begin_ns;
 	uint64_t batch_rows;
 	uint64_t last_sample; /* id */
-	int64_t origin_ns;    /* of the timeline: the time of day minus the time since boot, at the start; 0: not set */
+	struct lull lull;
+	int64_t origin_ns; /* of the timeline: the time of day minus the time since boot, at the start; 0: not set */
 	VEC(struct clock_step) steps;
 	struct map existing; /* name of a table of a recording that is continued -> its statement (char *) */
 	bool trimming;

@@ -22,16 +22,42 @@ static bool is_kept(const struct snapshot_table *now)
 	return now->wanted || now->count > 0 || now->type == &gap_type || now->type == &netns_type;
 }
 
-static int add_states(struct store *store, struct snapshot *snapshot, const struct snapshot_table *now, uint64_t sample)
+/* Makes tables that are new. Whether all that this sample has is at rest. */
+static int plan_states(struct store *store, struct snapshot *snapshot, const struct sample_record *sample,
+		       bool *ret_at_rest)
 {
-	struct store_table *table = find_states(store, now->type);
+	uint64_t since_ns = sample->begin_boot_ns - store->lull.last.begin_boot_ns;
+	bool at_rest = true;
 	int r = 0;
 
-	if (!table && !is_kept(now))
-		return 0;
-	if (!table)
-		r = store_table_make(store, now->type->name, &SHAPE_OF(now->type), true, &table);
-	return r == 0 ? states_add(table->states, snapshot, now, sample) : r;
+	for (size_t i = 0; r == 0 && i < snapshot->table_count; i++) {
+		const struct snapshot_table *now = &snapshot->tables[i];
+		struct store_table *table = find_states(store, now->type);
+
+		if (!table && !is_kept(now))
+			continue;
+		if (!table) {
+			at_rest = false;
+			r = store_table_make(store, now->type->name, &SHAPE_OF(now->type), true, &table);
+		}
+		if (r == 0 && !states_plan(table->states, snapshot, now, sample->id, since_ns))
+			at_rest = false;
+	}
+	*ret_at_rest = at_rest;
+	return r;
+}
+
+static int write_states(struct store *store, const struct snapshot *snapshot, uint64_t replaced_after)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < snapshot->table_count; i++) {
+		struct store_table *table = find_states(store, snapshot->tables[i].type);
+
+		if (table)
+			r = states_write(table->states, &snapshot->tables[i], replaced_after);
+	}
+	return r;
 }
 
 /* Unique and increasing, also when the clock is set: on the timeline of the recording. */
@@ -53,14 +79,19 @@ int store_add_snapshot(struct store *store, struct snapshot *snapshot)
 				       .pace_ns = snapshot->pace_ns ?: UINT64_MAX,
 				       .refused = snapshot_refused(snapshot)};
 	struct store_table *table;
+	bool at_rest = false, merged;
 	int r = store_begin(store);
 
-	for (size_t i = 0; r == 0 && i < snapshot->table_count; i++)
-		r = add_states(store, snapshot, &snapshot->tables[i], sample.id);
+	if (r == 0)
+		r = plan_states(store, snapshot, &sample, &at_rest);
+	if (r < 0)
+		return r;
+	merged = lull_step(&store->lull, &sample, at_rest);
+	r = write_states(store, snapshot, merged ? store->lull.first.id : UINT64_MAX);
 	if (r == 0)
 		r = store_table_open(store, recorded_sample_type.name, &SHAPE_OF(&recorded_sample_type), &table);
 	if (r == 0)
-		r = store_add(table, &RECORD_OF(&sample));
+		r = store_put(table, &RECORD_OF(&sample), &store->lull.row);
 	store->last_sample = sample.id;
 	return r == 0 ? store_tick(store) : r;
 }
@@ -81,6 +112,8 @@ int store_add_findings(struct store *store, const struct diagnosis_record *diagn
 	struct store_table *table;
 	int r = store_table_open(store, verdict_type.name, &SHAPE_OF(&verdict_type), &table);
 
+	if (diagnosis->findings.count > 0)
+		store->lull.found = store->last_sample;
 	if (r == 0)
 		r = store_add(table, &RECORD_OF(&verdict));
 	if (r == 0)

@@ -105,10 +105,26 @@ static int trim_table(struct store_table *table, uint64_t from_ns, uint64_t to_n
 	return store_step(table->store, statement);
 }
 
+/* A stretch at rest is known from both of its ends: where the line is inside, it goes back to the first one. */
+static uint64_t before_lull(struct store *store, uint64_t to_ns)
+{
+	unsigned long long id = to_ns / NSEC_PER_MSEC;
+	_cleanup_free_ char *sql = xasprintf("SELECT left_out_since FROM sample WHERE id >= %llu AND "
+					     "left_out_since < %llu ORDER BY id LIMIT 1",
+					     id, id);
+	int64_t since;
+
+	return read_number(store, sql, &since) == 0 && since > 0 ? (uint64_t)since * NSEC_PER_MSEC : to_ns;
+}
+
 int store_trim(struct store *store, uint64_t from_ns, uint64_t to_ns)
 {
 	int r = store_begin(store);
 
+	if (store->last_sample * NSEC_PER_MSEC > to_ns)
+		store->lull.window_ns = store->last_sample * NSEC_PER_MSEC - to_ns;
+	if (r == 0)
+		to_ns = before_lull(store, to_ns);
 	for (size_t i = 0; r == 0 && i < store->tables.count; i++)
 		r = trim_table(store->tables.items[i], from_ns, to_ns);
 	store->trimming = true;

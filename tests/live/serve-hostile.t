@@ -64,6 +64,14 @@ for junk in (b"\0" * 100, b"\r\n" * 50, b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x0
              request(b"/api/v1/about", b"Content-Length: -1\r\n")):
     check("junk %r" % junk[:12], ask(junk) != 200)
 
+# Two programs must not see two requests in one: a proxy may read the other one of two headers.
+for name, extra in (("Host", b"Host: evil.example\r\n"), ("Authorization", b"authorization: Bearer x\r\n"),
+                    ("Content-Length", b"Content-Length: 0\r\nContent-Length: 50\r\n"),
+                    ("Origin", b"Origin: http://127.0.0.1:%d\r\nOrigin: http://evil.example\r\n" % port),
+                    ("a length beside chunks", b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n")):
+    status = ask(request(b"/api/v1/session", extra, b"POST") + b"0\r\n\r\n")
+    check("two of %s are refused" % name, status == 400, status)
+
 # Every path of the document with hostile parameters: an answer below 500, JSON where it says so.
 hostile = ["", "-1", "99999999999999999999", "\u00e9" * 50, "a" * 3000, "../../etc/passwd", "' or 1=1 --", "\0"]
 count = 0

@@ -2,6 +2,7 @@
 /* The core: tables, texts, gaps, what runs when; and the small helpers beside it. */
 #include <math.h>
 #include <netinet/in.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "snapshot/core/arena.h"
@@ -332,16 +333,28 @@ TEST(namespaces_that_are_not_there_are_refused_with_a_sentence)
 	CHECK(list.items.items[0].inum > 1000);
 }
 
-TEST(a_file_that_is_no_namespace_is_a_failure_of_the_snapshot)
+/* Whoever starts a command with privilege may name any path: to open a FIFO waits, to open a watchdog reboots. */
+TEST(nothing_but_a_namespace_is_opened)
 {
-	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
 	_cleanup_netns_ struct netns_list list = {};
 	struct why why = {};
+	char dir[] = "/tmp/nest-netns-XXXXXX", fifo[64];
 
-	CHECK_OK(netns_find("/proc/self/stat", &list, &why));
-	CHECK_ERR(snapshot_take(snapshot, &(struct snapshot_request){.namespaces = &list, .types = probe_types}, &why),
-		  -EPERM);
-	CHECK_HAS_TEXT(why.text, "cannot enter");
+	REQUIRE(mkdtemp(dir));
+	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+	REQUIRE(mkfifo(fifo, 0600) == 0);
+	/* This would wait for a writer. */
+	(void)alarm(20);
+	CHECK_ERR(netns_find(fifo, &list, &why), -EINVAL);
+	CHECK_HAS_TEXT(why.text, "cannot open network namespace");
+	(void)alarm(0);
+	(void)unlink(fifo);
+	(void)rmdir(dir);
+	CHECK_ERR(netns_find("/proc/self/stat", &list, &why), -EINVAL);
+	CHECK_ERR(netns_find("/dev/null", &list, &why), -EINVAL);
+	CHECK_EQ_UINT(list.items.count, 0);
+	CHECK_OK(netns_find("/proc/self/ns/net", &list, &why));
+	CHECK_EQ_UINT(list.items.count, 1);
 }
 
 /* --- control groups --- */

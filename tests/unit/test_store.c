@@ -607,7 +607,7 @@ TEST(what_a_file_brings_along_is_refused)
 		{"CREATE INDEX i ON mark (time_ns)", "index"},
 		{"CREATE VIRTUAL TABLE v USING fts5(a)", "virtual table"},
 		{"CREATE TABLE g (a, b AS (a || zeroblob(1000000000)))", "generated column"},
-		{"PRAGMA user_version = 3", "later version of nest"},
+		{"PRAGMA user_version = 4", "later version of nest"},
 		{"PRAGMA user_version = 0", "no schema version"},
 		{"PRAGMA application_id = 1", "not a recording of nest"},
 		{"DROP VIEW v_host; DROP TABLE host", "no table host"},

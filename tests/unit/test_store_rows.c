@@ -10,6 +10,7 @@
 #include "snapshot/proc/counter.h"
 #include "store/column.h"
 #include "store/input.h"
+#include "store/lull.h"
 #include "store/moment.h"
 #include "store/replay.h"
 #include "store/rows.h"
@@ -162,7 +163,7 @@ static const char *bounds(struct recording *recording, uint64_t from_s, uint64_t
 	struct time_range range = {BEGIN_NS + from_s * NSEC_PER_SEC, BEGIN_NS + to_s * NSEC_PER_SEC};
 	uint64_t begin_ns = 0, end_ns = 0;
 	struct why why = {};
-	int r = rows_bounds(recording, &range, &begin_ns, &end_ns, &why);
+	int r = samples_bounds(recording, &range, &begin_ns, &end_ns, &why);
 
 	CHECK(r == 0 || r == -ENODATA);
 	snprintf(text, sizeof(text), r == 0 ? "%" PRIu64 "-%" PRIu64 : "-", (begin_ns - BEGIN_NS) / NSEC_PER_SEC,

@@ -2,10 +2,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <net/if.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "base/log.h"
 #include "base/parse.h"
@@ -41,14 +43,33 @@ static struct netns *find_inum(struct netns_list *list, uint32_t inum)
 	return NULL;
 }
 
+/* To open a device may have an effect, and a FIFO waits: nothing is opened but a namespace, whatever -N names. */
+static int open_namespace(int dir, const char *path)
+{
+	_cleanup_close_ int found = openat(dir, path, O_PATH | O_CLOEXEC);
+	struct statfs fs;
+	char self[64];
+	int fd;
+
+	if (found < 0 || fstatfs(found, &fs) < 0)
+		return -errno;
+	if (fs.f_type != NSFS_MAGIC)
+		return -EINVAL;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", found);
+	fd = open(self, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 /* Opens and adds it unless already listed; *ret_netns (may be NULL) is the entry in either case. */
 static int add_at(struct netns_list *list, int dir, const char *path, struct netns **ret_netns)
 {
-	_cleanup_close_ int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = open_namespace(dir, path);
 	struct netns *netns;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
 		return -errno;
 	netns = find_inum(list, (uint32_t)st.st_ino);
 	if (!netns) {

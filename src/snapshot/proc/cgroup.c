@@ -20,18 +20,18 @@ static const struct field cgroup_fields[] = {
 	FIELD(C, cgroup, TEXT, "cgroup path"),
 	FIELD(C, container, TEXT, "container"),
 	FIELD(C, unit, TEXT, "systemd unit", .hidden = true),
-	FIELD(C, periods, COUNT, "CPU quota periods"),
+	FIELD(C, periods, COUNT, "CPU quota periods", .drift = DRIFTS),
 	FIELD(C, throttled_periods, COUNT, "periods in which it was throttled: CPU quota exhausted"),
 	FIELD(C, throttled_ns, DURATION, "time throttled by the CPU quota"),
 	FIELD(C, quota, RATIO, "CPU limit in CPUs; unknown: no limit"),
 	FIELD(C, frozen, BOOL, "frozen by the freezer"),
-	FIELD(C, memory_bytes, BYTES, "memory in use"),
+	FIELD(C, memory_bytes, BYTES, "memory in use", .drift = DRIFTS),
 	FIELD(C, memory_max, BYTES, "memory limit; unknown: no limit"),
-	FIELD(C, socket_bytes, BYTES, "socket buffer memory", .hidden = true),
+	FIELD(C, socket_bytes, BYTES, "socket buffer memory", .hidden = true, .drift = DRIFTS),
 	FIELD(C, cpu_pressure, RATIO, "share of the last 10 s in which a task waited for a CPU (PSI some)", .unit = "%",
-	      .hidden = true),
+	      .hidden = true, .drift = DRIFTS),
 	FIELD(C, memory_pressure, RATIO, "share of the last 10 s in which a task waited for memory (PSI some)",
-	      .unit = "%", .hidden = true),
+	      .unit = "%", .hidden = true, .drift = DRIFTS),
 };
 #undef C
 RECORD_TYPE(cgroup_type, "cgroup", struct cgroup_record, cgroup_fields, "a cgroup with processes that hold sockets");

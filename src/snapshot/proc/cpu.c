@@ -9,14 +9,14 @@
 #define C struct cpu_record
 static const struct field cpu_fields[] = {
 	FIELD(C, cpu, ID, "CPU"),
-	FIELD(C, user_ns, DURATION, "time in user mode"),
-	FIELD(C, nice_ns, DURATION, "time in user mode at low priority (nice)", .hidden = true),
-	FIELD(C, system_ns, DURATION, "time in kernel mode"),
-	FIELD(C, idle_ns, DURATION, "idle time"),
-	FIELD(C, iowait_ns, DURATION, "idle time with disk I/O outstanding", .hidden = true),
-	FIELD(C, irq_ns, DURATION, "time in hard interrupts", .hidden = true),
-	FIELD(C, softirq_ns, DURATION, "time in softirqs, mostly network receive"),
-	FIELD(C, steal_ns, DURATION, "time stolen by the hypervisor"),
+	FIELD(C, user_ns, DURATION, "time in user mode", .drift = DRIFTS),
+	FIELD(C, nice_ns, DURATION, "time in user mode at low priority (nice)", .hidden = true, .drift = DRIFTS),
+	FIELD(C, system_ns, DURATION, "time in kernel mode", .drift = DRIFTS),
+	FIELD(C, idle_ns, DURATION, "idle time", .drift = DRIFTS),
+	FIELD(C, iowait_ns, DURATION, "idle time with disk I/O outstanding", .hidden = true, .drift = DRIFTS),
+	FIELD(C, irq_ns, DURATION, "time in hard interrupts", .hidden = true, .drift = DRIFTS),
+	FIELD(C, softirq_ns, DURATION, "time in softirqs, mostly network receive", .drift = DRIFTS),
+	FIELD(C, steal_ns, DURATION, "time stolen by the hypervisor", .drift = DRIFTS),
 };
 #undef C
 RECORD_TYPE(cpu_type, "cpu", struct cpu_record, cpu_fields, "time accounting of a CPU");

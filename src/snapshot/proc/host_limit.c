@@ -20,12 +20,12 @@
 static const struct field limit_fields[] = {
 	FIELD(L, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(L, limit, TEXT, "limited resource"),
-	FIELD(L, of, TEXT, "process, listener, CPU or destination that it belongs to"),
-	FIELD(L, used, COUNT, "current use"),
+	FIELD(L, of, TEXT, "process, listener, CPU or destination that it belongs to", .drift = DRIFTS),
+	FIELD(L, used, COUNT, "current use", .drift = DRIFTS),
 	FIELD(L, max, COUNT, "limit"),
-	FIELD(L, used_bytes, BYTES, "used, of memory", .heading = "used_bytes", .hidden = true),
+	FIELD(L, used_bytes, BYTES, "used, of memory", .heading = "used_bytes", .hidden = true, .drift = DRIFTS),
 	FIELD(L, max_bytes, BYTES, "the limit, of memory", .heading = "max_bytes", .hidden = true),
-	FIELD(L, share, RATIO, "used share of the limit", .unit = "%"),
+	FIELD(L, share, RATIO, "used share of the limit", .unit = "%", .drift = DRIFTS),
 	FIELD(L, raise, TEXT, "setting that raises the limit", .hidden = true),
 };
 #undef L

@@ -10,10 +10,10 @@
 static const struct field pressure_fields[] = {
 	FIELD(P, resource, TEXT, "resource: cpu, memory or io"),
 	FIELD(P, full, BOOL, "all tasks were stalled (full); otherwise at least one (some)"),
-	FIELD(P, avg10, RATIO, "share of the last 10 s", .unit = "%"),
-	FIELD(P, avg60, RATIO, "share of the last 60 s", .unit = "%"),
-	FIELD(P, avg300, RATIO, "share of the last 300 s", .unit = "%", .hidden = true),
-	FIELD(P, total_ns, DURATION, "stall time since boot"),
+	FIELD(P, avg10, RATIO, "share of the last 10 s", .unit = "%", .drift = DRIFTS),
+	FIELD(P, avg60, RATIO, "share of the last 60 s", .unit = "%", .drift = DRIFTS),
+	FIELD(P, avg300, RATIO, "share of the last 300 s", .unit = "%", .hidden = true, .drift = DRIFTS),
+	FIELD(P, total_ns, DURATION, "stall time since boot", .drift = DRIFTS),
 };
 #undef P
 RECORD_TYPE(pressure_type, "pressure", struct pressure_record, pressure_fields,

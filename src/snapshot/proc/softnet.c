@@ -8,12 +8,13 @@
 #define S struct softnet_record
 static const struct field softnet_fields[] = {
 	FIELD(S, cpu, ID, "CPU"),
-	FIELD(S, processed, COUNT, "packets processed"),
+	FIELD(S, processed, COUNT, "packets processed", .drift = DRIFTS),
 	FIELD(S, dropped, COUNT, "packets dropped: backlog full (netdev_max_backlog)"),
-	FIELD(S, time_squeeze, COUNT, "times the softirq budget was exhausted with packets left (netdev_budget)"),
-	FIELD(S, received_rps, COUNT, "packets received from other CPUs (RPS)", .hidden = true),
+	FIELD(S, time_squeeze, COUNT, "times the softirq budget was exhausted with packets left (netdev_budget)",
+	      .drift = DRIFTS),
+	FIELD(S, received_rps, COUNT, "packets received from other CPUs (RPS)", .hidden = true, .drift = DRIFTS),
 	FIELD(S, flow_limit, COUNT, "packets of one flow dropped by the flow limit", .hidden = true),
-	FIELD(S, backlog, COUNT, "packets in the backlog now"),
+	FIELD(S, backlog, COUNT, "packets in the backlog now", .drift = DRIFTS),
 };
 #undef S
 RECORD_TYPE(softnet_type, "softnet", struct softnet_record, softnet_fields, "the receive backlog of a CPU");

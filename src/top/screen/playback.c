@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "store/rows.h"
+#include "store/lull.h"
 
 #define SPEED_MAX    64.0
 #define SPEED_MIN    0.25
@@ -43,7 +43,7 @@ int playback_open(struct playback *playback, struct recording *recording, const 
 	int r;
 
 	*playback = (struct playback){.speed = speed};
-	r = rows_bounds(recording, range, &playback->begin_ns, &playback->end_ns, why);
+	r = samples_bounds(recording, range, &playback->begin_ns, &playback->end_ns, why);
 	if (r == 0)
 		r = read_findings(playback, recording, why);
 	playback->at_ns = playback->begin_ns;
