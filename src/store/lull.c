@@ -220,13 +220,15 @@ void lull_between(const struct record_type *type, const void *before, const void
 
 		if (!(field->drift > 0))
 			continue;
-		from = value_get(field, before);
 		to = value_get(field, after);
+		if (to.class != VALUE_UINT && to.class != VALUE_REAL)
+			continue;
+		from = value_get(field, before);
 		if (from.class != to.class)
 			continue;
 		if (to.class == VALUE_UINT) {
 			set_number(field, data, mix(from.uint, to.uint, share));
-		} else if (to.class == VALUE_REAL) {
+		} else {
 			real = from.real + (to.real - from.real) * share;
 			memcpy((char *)data + field->offset, &real, sizeof(real));
 		}

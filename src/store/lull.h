@@ -53,5 +53,6 @@ int samples_bounds(struct recording *recording, const struct time_range *range, 
 
 /* Whether records of the type have fields that drift. */
 bool lull_drifts(const struct record_type *type);
-/* Sets the drifting fields of a record, a copy of `after`, to what they were between the two. */
+/* Sets the drifting numbers of a record, a copy of `after`, to what they were between the two. Of `before` only numbers
+ * are read: its text may be gone. */
 void lull_between(const struct record_type *type, const void *before, const void *after, double share, void *data);
