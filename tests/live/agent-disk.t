@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 300
+# runs beside others
 # nest agent on a busy host with a small recording: it follows fewer of the connections that move, says so, finds the
 # one that stalls all the same, and a replay gives the verdicts that the agent gave.
 . "$(dirname "$0")/lib.sh"
