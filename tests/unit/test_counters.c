@@ -102,13 +102,13 @@ TEST(the_place_of_the_file)
 	_cleanup_free_ char *state = NULL, *home = NULL, *none = NULL;
 
 	setenv("XDG_STATE_HOME", "/state", 1);
-	setenv("HOME", "/home/x", 1);
+	setenv("HOME", "/users/x", 1);
 	state = counter_history_path();
 	CHECK_EQ_TEXT(state, "/state/nest/counters");
 	/* A path that is not absolute is no place. */
 	setenv("XDG_STATE_HOME", "state", 1);
 	home = counter_history_path();
-	CHECK_EQ_TEXT(home, "/home/x/.local/state/nest/counters");
+	CHECK_EQ_TEXT(home, "/users/x/.local/state/nest/counters");
 	unsetenv("XDG_STATE_HOME");
 	setenv("HOME", "x", 1);
 	none = counter_history_path();

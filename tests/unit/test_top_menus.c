@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Menus and prompts of nest top: what is chosen or typed changes the table; the recording that is kept of the last minutes. */
+/* Menus and prompts of nest top: what is chosen or typed changes the table; the recording of the last minutes. */
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
