@@ -147,3 +147,17 @@ TEST(lengths_that_lie_are_refused)
 	}
 	CHECK(!parse(147, &(struct bytes){.items = {0x45}, .count = 60}, 60, &segment));
 }
+
+/* What stands in their place is no TCP header, though it looks like one. */
+TEST(options_of_ip_that_were_not_captured)
+{
+	struct capture_segment segment;
+	struct bytes packet = {};
+
+	add(&packet, v4, sizeof(v4));
+	add(&packet, tcp, sizeof(tcp));
+	packet.items[0] = 0x4f;
+	packet.items[3] = 100;
+	packet.items[12] = 0x50;
+	CHECK(!parse(101, &packet, packet.count, &segment));
+}
