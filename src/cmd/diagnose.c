@@ -136,7 +136,7 @@ static void write_measures(const struct graph *graph, struct out *out)
 			continue;
 		buf_add_format(line, "{\"start_ns\":%" PRIu64 ",\"module\":\"", graph->start_ns);
 		text_add_json(line, (*at)->id, strlen((*at)->id));
-		buf_add_format(line, "\",\"state\":\"%s\"", activity_name((*at)->activity));
+		buf_add_format(line, "\",\"activity\":\"%s\"", activity_name((*at)->activity));
 		shape = module_scope_shape(scope);
 		record = module_scope_record(scope, *at);
 		while (shape_next(&shape, &ref)) {

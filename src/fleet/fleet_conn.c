@@ -332,6 +332,7 @@ static void judge(struct fleet_conn *conn)
 	note_own_faults(conn);
 	for (uint32_t i = 0; i < conn->findings.count && i < FINDINGS_MAX; i++) {
 		struct fleet_conn_finding given = finding_at(conn, i);
+		struct value remedy = kept_answer_cell(&conn->findings, i, "remedy");
 		double certainty = fleet_conn_judge(&given, both && other_has_fault(conn, given.host), lost);
 		struct finding_record *finding;
 
@@ -340,7 +341,7 @@ static void judge(struct fleet_conn *conn)
 			continue;
 		finding = add_finding(conn, &given, certainty,
 				      xasprintf("%s: %s", given.host, kept_answer_text(&conn->findings, i, "why")));
-		finding->advice = kept_answer_text(&conn->findings, i, "remedy");
+		finding->advice = remedy.class == VALUE_TEXT ? remedy.text : NULL;
 	}
 	if (!has_loss && lost >= LOSS_CLEAR)
 		add_loss(conn);

@@ -142,10 +142,13 @@ int kept_answer_ask(struct fleet_link *link, const struct fleet_span *span, cons
 {
 	_cleanup_buf_ struct buf sql = BUF_INIT(SQL_MAX);
 	struct answer_ops ops = {.type = keep_type, .row = keep_row, .context = kept};
+	int r;
 
 	add_sql(link, span, question, &sql);
 	kept->asked = true;
-	return fleet_query(link, buf_text(&sql), &ops, why);
+	r = fleet_query(link, buf_text(&sql), &ops, why);
+	/* The question is not the user's: an error of the server, not of the command line. */
+	return r == -EINVAL ? -EIO : r;
 }
 
 int kept_answer_tables(struct fleet_link *link, struct kept_answer *kept, struct why *why)

@@ -110,6 +110,19 @@ static bool find_in_scope(const struct source *source, Dwarf_Die *scope, uint64_
 	return false;
 }
 
+Dwarf_Die *debug_unit_find(Dwfl_Module *module, uint64_t address, Dwarf_Addr *ret_bias)
+{
+	Dwarf_Die *unit = libdw.dwfl_module_addrdie(module, address, ret_bias);
+
+	if (unit)
+		return unit;
+	/* clang writes no table of addresses (.debug_aranges): each unit knows its own. */
+	while ((unit = libdw.dwfl_module_nextcu(module, unit, ret_bias)))
+		if (libdw.dwarf_haspc(unit, address - *ret_bias) > 0)
+			return unit;
+	return NULL;
+}
+
 static bool find_variable(const void *context, const char *reg, uint32_t offset, struct oops_value *ret_value)
 {
 	const struct source *source = context;
@@ -118,7 +131,7 @@ static bool find_variable(const void *context, const char *reg, uint32_t offset,
 	Dwarf_Addr bias;
 	int count;
 
-	unit = libdw.dwfl_module_addrdie(source->module, source->entry + offset, &bias);
+	unit = debug_unit_find(source->module, source->entry + offset, &bias);
 	count = unit ? libdw.dwarf_getscopes(unit, source->entry + offset - bias, &scopes) : 0;
 	/* The innermost scope first: an inlined function's own names. */
 	for (int i = 0; i < count && !found; i++)

@@ -212,16 +212,28 @@ static const char *short_source(const char *path)
 	return best ? best + 1 : path;
 }
 
+static const char *without_build_directory(Dwarf_Die *unit, const char *path)
+{
+	Dwarf_Attribute attribute;
+	const char *directory = libdw.dwarf_attr_integrate(unit, DW_AT_comp_dir, &attribute)
+					? libdw.dwarf_formstring(&attribute)
+					: NULL;
+	size_t len = directory ? strlen(directory) : 0;
+
+	return len && strncmp(path, directory, len) == 0 && path[len] == '/' ? path + len + 1 : path;
+}
+
 static void set_source(struct oops *oops, const struct place *place, uint64_t offset, const char **file, uint32_t *line)
 {
-	Dwfl_Line *found = libdw.dwfl_module_getsrc(place->file->dwfl, place->entry + offset);
-	const char *path;
+	Dwarf_Addr bias;
+	Dwarf_Die *unit = debug_unit_find(place->file->dwfl, place->entry + offset, &bias);
+	Dwarf_Line *found = unit ? libdw.dwarf_getsrc_die(unit, place->entry + offset - bias) : NULL;
+	const char *path = found ? libdw.dwarf_linesrc(found, NULL, NULL) : NULL;
 	int number = 0;
 
-	path = found ? libdw.dwfl_lineinfo(found, NULL, &number, NULL, NULL, NULL) : NULL;
-	if (!path || number <= 0)
+	if (!path || libdw.dwarf_lineno(found, &number) != 0 || number <= 0)
 		return;
-	path = short_source(path);
+	path = short_source(without_build_directory(unit, path));
 	*file = oops_keep(oops, path, strlen(path));
 	*line = (uint32_t)number;
 }

@@ -407,15 +407,16 @@ static void judge_windows(struct capture_tcp *c, const struct conn *conn)
 		const struct half *half = &conn->halves[side];
 		uint64_t open_ns = half->closed_since_ns ? conn->end_ns - half->closed_since_ns : 0,
 			 longest = max_of(half->closed_longest_ns, open_ns);
-		_cleanup_buf_ struct buf who = BUF_INIT(128), span = BUF_INIT(32);
+		_cleanup_buf_ struct buf who = BUF_INIT(128), span = BUF_INIT(32), times = BUF_INIT(32);
 		_cleanup_free_ char *because = NULL;
 
 		if (longest < CLOSED_NS)
 			continue;
 		addr_format_endpoint(side ? &conn->server : &conn->client, &who);
 		format_add_duration(&span, (int64_t)longest);
-		because = xasprintf("%s advertised a zero window for %s, %u times in total", buf_text(&who),
-				    buf_text(&span), half->zero_windows);
+		format_add_plural(&times, half->zero_windows, "time");
+		because = xasprintf("%s advertised a zero window for %s, %s in total", buf_text(&who), buf_text(&span),
+				    buf_text(&times));
 		add_stall(c, conn, side ? "peer-not-reading" : "app-not-reading", "peer", because);
 	}
 }

@@ -247,6 +247,8 @@ static int check_options(struct run *run)
 		return why_set(&run->why, -EINVAL, "only one -f: nest diagnose reads the recordings of both ends");
 	if (options->input.file && (options->save || options->command.argc || options->children))
 		return why_set(&run->why, -EINVAL, "-f excludes --save, --children and a command");
+	if (!options->input.file && (options->input.from || options->input.to))
+		return why_set(&run->why, -EINVAL, "--from and --to need -f");
 	return 0;
 }
 

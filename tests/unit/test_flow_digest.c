@@ -145,6 +145,90 @@ TEST(an_open_session_is_told)
 	CHECK_EQ_UINT(closed, 1);
 }
 
+/* Two connections: one thread accepts and passes them on, another serves them. */
+static const char staged[] = "thread 1 pid=1 tid=1 name=front\nthread 2 pid=1 tid=2 name=back\n"
+			     "1 1000 call s!main\n1 1001 op-listen socket=9 fd=3\n"
+			     "1 2000 call s!take\n1 3000 op-accept socket=1 fd=4 result=4 aux=9\n"
+			     "1 4100 push 77\n1 6000 return\n"
+			     "1 7000 call s!take\n1 8000 op-accept socket=2 fd=5 result=5 aux=9\n"
+			     "1 9100 push 78\n1 11000 return\n"
+			     "2 1500 call s!loop\n"
+			     "2 20000 pop 78\n2 20100 call s!serve\n2 20200 op-read socket=2 fd=5 result=9\n"
+			     "2 20300 call s!look\n2 20310 return\n"
+			     "2 20400 op-close socket=2 fd=5\n2 21000 return\n"
+			     /* Before it touches a descriptor, what was popped says whose work it is. */
+			     "2 30000 pop 77\n2 30100 call s!serve\n2 30200 call s!look\n2 30210 return\n"
+			     "2 30250 op-read socket=1 fd=4 result=7\n2 30400 op-close socket=1 fd=4\n2 31000 return\n";
+
+TEST(values_carry_sessions_between_threads)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace = sample_of_text(staged);
+	_cleanup_free_ struct digest *digest = new_digest();
+	uint64_t sessions = 0, segments = 0, rx = 0, span = 0, busy = 0;
+
+	fold_thread(digest, &trace->threads[0]);
+	fold_thread(digest, &trace->threads[1]);
+	digest_end(digest, 100000);
+	CHECK(digest_check(digest));
+	for (uint32_t i = 0; i < digest->head.row_count; i++) {
+		const struct digest_row *row = &digest->rows[i];
+
+		if (row->bucket == DIGEST_REST || !row->count)
+			continue;
+		sessions += row->count;
+		segments += row->segments;
+		rx += row->rx;
+		span += row->span;
+		busy += row->busy;
+		CHECK_EQ_UINT(row->requests, row->count);
+	}
+	CHECK_EQ_UINT(sessions, 2);
+	CHECK_EQ_UINT(rx, 16);
+	/* Taken by the one thread, served by the other. */
+	CHECK_EQ_UINT(segments, 4);
+	/* From 2000 to 31000 and from 7000 to 21000; 4000 in take and 900 in serve, each. */
+	CHECK_EQ_UINT(span, 43000);
+	CHECK_EQ_UINT(busy, 9800);
+	/* An entry that was popped is free. */
+	for (uint32_t i = 0; i < DIGEST_VALUES; i++)
+		CHECK(!digest->values[i].socket);
+}
+
+/* Sockets whose numbers fall on the same places, all open: the first ones are counted as they are. */
+TEST(more_open_sessions_than_places_are_counted)
+{
+	enum { COUNT = 100 };
+	_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	_cleanup_free_ struct digest *digest = new_digest();
+	uint64_t open = 0, closed = 0, bytes = 0;
+
+	buf_add_text(&text, "thread 1 pid=1 tid=1 name=x\n1 0 call s!main\n");
+	for (unsigned i = 0; i < COUNT; i++) {
+		uint32_t socket = 1 + i * DIGEST_SESSIONS;
+		unsigned at = 1000 * (i + 1);
+
+		buf_add_format(&text, "1 %u op-accept socket=%u fd=4 result=4 aux=9\n", at, socket);
+		buf_add_format(&text, "1 %u call s!serve\n1 %u op-read socket=%u fd=4 result=10\n1 %u return\n",
+			       at + 10, at + 20, socket, at + 500);
+	}
+	trace = sample_of_text(buf_text(&text));
+	fold_thread(digest, &trace->threads[0]);
+	digest_end(digest, 1000 * (COUNT + 2));
+	CHECK(digest_check(digest));
+	for (uint32_t i = 0; i < digest->head.row_count; i++) {
+		const struct digest_row *row = &digest->rows[i];
+
+		if (row->bucket == DIGEST_REST)
+			continue;
+		open += row->open;
+		closed += row->count - row->open;
+		bytes += row->rx;
+	}
+	CHECK_EQ_UINT(open + closed, COUNT);
+	CHECK_EQ_UINT(bytes, 10 * COUNT);
+}
+
 /* --- the same calls with and without memoisation --- */
 
 struct writing {

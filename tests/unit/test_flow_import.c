@@ -181,6 +181,51 @@ TEST(xray_flight_data_recorder)
 		       "1 30 return\n1 30 lost 0\ntruncated log, bytes missing or incomplete at its end: 8");
 }
 
+/* Events of other kinds are passed over by their length; returns without a call, and a buffer of a second thread. */
+TEST(xray_passes_over_what_is_no_call)
+{
+	_cleanup_buf_ struct buf log = BUF_INIT(1 << 16), got = BUF_INIT(1 << 16), more = BUF_INIT(1 << 16);
+
+	xray_header(&log, 5, 1);
+	xray_meta(&log, 0, 42, 4);
+	xray_meta(&log, 9, 40, 4);
+	xray_meta(&log, 3, 1000, 8);
+	put(&log, 7 << 4 | 1 << 1, 4); /* a return of a call before the log */
+	put(&log, 5, 4);
+	xray_meta(&log, 5, 8, 4); /* a custom event with 8 bytes */
+	put(&log, UINT64_MAX, 8);
+	put(&log, 7 << 4, 4);
+	put(&log, 5, 4);
+	xray_meta(&log, 8, 4, 4); /* a typed one with 4 */
+	put(&log, UINT32_MAX, 4);
+	put(&log, 7 << 4 | 1 << 1, 4);
+	put(&log, 10, 4);
+	xray_meta(&log, 0, 43, 4);
+	xray_meta(&log, 3, 1002, 8);
+	put(&log, 8 << 4, 4);
+	put(&log, 1, 4);
+	put(&log, 8 << 4 | 1 << 1, 4);
+	put(&log, 1, 4);
+	import(xray, log.data, log.len, &got);
+	CHECK_EQ_TEXT(buf_text(&got), "thread 2 pid=40 tid=43 name=\nthread 1 pid=40 tid=42 name=\n"
+				      "2 0 call xray#8\n2 1 return\n1 7 call xray#7\n1 17 return\n"
+				      "returns of calls before the log omitted: 1");
+	/* A length that reaches beyond the end, or back, ends the log. */
+	buf_add(&more, log.data, log.len);
+	xray_meta(&more, 5, 1000, 4);
+	got.len = 0;
+	import(xray, more.data, more.len, &got);
+	CHECK_HAS_TEXT(buf_text(&got), "bytes missing or incomplete at its end: 16");
+	buf_truncate(&more, log.len);
+	xray_meta(&more, 5, UINT32_MAX, 4);
+	got.len = 0;
+	import(xray, more.data, more.len, &got);
+	CHECK_HAS_TEXT(buf_text(&got), "bytes missing or incomplete at its end: 16");
+	got.len = 0;
+	import(xray, log.data, 31, &got);
+	CHECK_EQ_TEXT(buf_text(&got), "too short for an XRay log");
+}
+
 TEST(xray_basic)
 {
 	_cleanup_buf_ struct buf log = BUF_INIT(1 << 16), got = BUF_INIT(1 << 16);

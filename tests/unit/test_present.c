@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tree of modules: siblings that look alike are counted, what differs is drawn. */
+#include "diagnose/measure/far_end.h"
+#include "diagnose/measure/unseen.h"
 #include "diagnose/present/present.h"
 #include "unit.h"
 
@@ -119,4 +121,117 @@ TEST(two_are_drawn_both)
 
 	CHECK_EQ_UINT(count(text, "conn "), 2);
 	CHECK(!strstr(text, "more like this"));
+}
+
+/* --- what stands around the tree --- */
+
+static const char *show(const struct diagnosis_record *record, const struct present_options *options)
+{
+	struct out out = {.fd = -1, .kept = true, .width = 200, .pending = BUF_INIT(sizeof(drawn))};
+
+	present_diagnosis(record, options, &out);
+	snprintf(drawn, sizeof(drawn), "%s", buf_text(&out.pending));
+	buf_done(&out.pending);
+	return drawn;
+}
+
+TEST(a_finding_says_where_and_what_would_change_it)
+{
+	static const struct text_record change[] = {{"more than 2 % lost"}}, other[] = {{"path-congestion"}},
+					next[] = {{"nest tcpretrans"}};
+	static const struct spent_record spent = {.text = "read_config: 71 % of 2.00 s"};
+	static const struct evidence_record evidence[] = {{"loses", 0.7, "5 of 10 lost"},
+							  {"grows", 0.3, "the RTT grew"}};
+	struct finding_record finding = {.cause = "path-loss",
+					 .module = "path:p",
+					 .accused = "p",
+					 .because = "5 of 10 lost",
+					 .certainty = 0.75,
+					 .netns = 4026532212,
+					 .netns_name = "web",
+					 .for_evidence = {evidence, 2},
+					 .ambiguous_with = {other, 1},
+					 .would_change = {change, 1},
+					 .spent_in = {&spent, 1},
+					 .next = {next, 1}};
+	struct diagnosis_record record = {.findings = {&finding, 1}, .netns = 4026531840};
+	const char *text = show(&record, &(struct present_options){.all = true, .several = true});
+
+	CHECK_EQ_TEXT(text, "network namespace 4026531840\n"
+			    "path-loss p: 5 of 10 lost (certainty 0.75)\n"
+			    "|- in: network namespace web (4026532212)\n"
+			    "|- inside: read_config: 71 % of 2.00 s\n"
+			    "|- evidence: loses (0.70)\n"
+			    "|- evidence: grows (0.30) the RTT grew\n"
+			    "|- could also be: path-congestion\n"
+			    "|- would change: more than 2 % lost\n"
+			    "|- advice: nest explain path-loss\n"
+			    "`- next: nest tcpretrans\n"
+			    "\n");
+	/* That is said only when everything is asked for. */
+	CHECK(!strstr(show(&record, &(struct present_options){}), "would change"));
+}
+
+TEST(health_is_said_with_what_was_not_seen)
+{
+	static const struct text_record waits[] = {{"curl (812) waits for 10.1.2.2:80: 2 requests"}};
+	static const struct unseen_record unseen[] = {
+		{.what = "firewall", .lost = "drops of rules", .why = "needs CAP_NET_ADMIN"},
+		{.what = "owner", .lost = "owners of sockets", .why = "needs CAP_SYS_PTRACE"},
+		{.what = "qdisc", .lost = "filters", .why = "needs CAP_NET_ADMIN"},
+	};
+	struct diagnosis_record record = {.netns = 7,
+					  .netns_name = "web",
+					  .window_ms = 3000,
+					  .waits = {waits, 1},
+					  .waits_count = 4,
+					  .baseline_s = 90,
+					  .baseline_from = "r.nest",
+					  .not_seen = {unseen, 3}};
+
+	CHECK_EQ_TEXT(show(&record, &(struct present_options){.several = true}),
+		      "network namespace web (7): no fault found: 0 connections, 3.00 s.\n"
+		      "curl (812) waits for 10.1.2.2:80: 2 requests\n"
+		      "(3 more like this)\n"
+		      "(baseline: 90 s of r.nest)\n"
+		      "Not seen: drops of rules; filters (needs CAP_NET_ADMIN)\n"
+		      "Not seen: owners of sockets (needs CAP_SYS_PTRACE)\n");
+	CHECK_HAS_TEXT(show(&record, &(struct present_options){.several = true, .chosen = true}),
+		       "network namespace web (7): no socket matches the selection.\n");
+	CHECK_HAS_TEXT(show(&record, &(struct present_options){.chosen = true}), "No socket matches the selection.\n");
+}
+
+TEST(both_ends_have_a_line_each)
+{
+	static const struct text_record hosts[] = {{"web1"}, {"db1"}};
+	struct far_end_measures ends[10];
+	struct diagnosis_record record = {.window_ms = 1000, .seen_from = {hosts, 2}, .ends = {ends, ARRAY_SIZE(ends)}};
+	const char *text;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		far_end_measures_init(&ends[i], "conn:10.0.0.1:4000-10.0.0.2:80");
+		snprintf(ends[i].far_host, sizeof(ends[i].far_host), "db1");
+	}
+	ends[0].out_segs = 1000;
+	ends[0].out_arrived_segs = 970;
+	ends[0].out_lost_segs = 30;
+	ends[0].in_segs = 1;
+	ends[0].in_arrived_segs = 2; /* as clocks have it */
+	ends[0].in_lost_segs = 0;
+	ends[0].out_delay_change_ns = 5000000;
+	ends[0].out_delay_error_ns = 1000000;
+	/* Within its bound. */
+	ends[0].in_delay_change_ns = 1000000;
+	ends[0].in_delay_error_ns = 1000000;
+	snprintf(ends[1].waits_for, sizeof(ends[1].waits_for), "db1");
+	text = show(&record, &(struct present_options){});
+	CHECK_HAS_TEXT(text,
+		       "conn:10.0.0.1:4000-10.0.0.2:80: 1000 segments from web1, 970 at db1 (3.0 % lost); 1 segment "
+		       "from db1, 1 at web1; delay from web1 to db1 up by 5.00 ms (within 1.00 ms); waits for neither "
+		       "program\n");
+	CHECK_HAS_TEXT(text, "conn:10.0.0.1:4000-10.0.0.2:80: waits for the program on db1\n");
+	CHECK_EQ_UINT(count(text, "conn:"), 8);
+	CHECK_HAS_TEXT(text, "2 more connections at both ends\n");
+	record.seen_from.count = 1;
+	CHECK(!strstr(show(&record, &(struct present_options){}), "segments from"));
 }

@@ -287,6 +287,23 @@ TEST(csv_quotes_what_needs_it)
 		",,0,0\r\n");
 }
 
+/* The first function is the innermost, and a flame graph begins with the outermost. */
+TEST(stacks_are_folded_with_their_count)
+{
+	struct sample s[2] = {sample_make(), sample_make()};
+	_cleanup_free_ char *text = NULL, *bare = NULL, *none = NULL;
+
+	memcpy(s[1].comm, "a;b \n", 6);
+	s[1].kstack = (struct stack){};
+	text = render((struct output_options){.format = "folded", .show = NAMES("comm", "kstack")}, s, 2, 0);
+	CHECK_EQ_TEXT(text, "nginx;sock_write_iter_[k];tcp_sendmsg+0x12_[k] 1\na_b _ 1\n");
+	bare = render((struct output_options){.format = "folded", .show = NAMES("kstack")}, s, 2, 0);
+	CHECK_EQ_TEXT(bare, "sock_write_iter_[k];tcp_sendmsg+0x12_[k] 1\n");
+	/* Nothing to fold is no line. */
+	none = render((struct output_options){.format = "folded", .show = NAMES("pid")}, s + 1, 1, 0);
+	CHECK_EQ_TEXT(none, "");
+}
+
 TEST(table_aligns_and_scales)
 {
 	struct sample s[2] = {sample_make(), {.comm = "x"}};

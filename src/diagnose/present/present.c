@@ -47,8 +47,14 @@ static void add_evidence(struct tree *tree, struct tree_node *node, const struct
 static void add_advice(struct tree *tree, struct tree_node *node, const struct finding_record *f)
 {
 	_cleanup_free_ char *more = xasprintf(" (nest explain %s)", f->cause);
-	size_t length = text_first_sentences(f->advice, ADVICE_COLUMNS - strlen(more));
+	size_t length;
 
+	/* A finding of the fleet may come without. */
+	if (!f->advice) {
+		tree_add(tree, node, OUT_PLAIN, "advice:", "nest explain %s", f->cause);
+		return;
+	}
+	length = text_first_sentences(f->advice, ADVICE_COLUMNS - strlen(more));
 	tree_add(tree, node, OUT_PLAIN, "advice:", "%.*s%s", (int)length, f->advice, more);
 }
 
