@@ -70,9 +70,30 @@ static void gives_up_at_times(struct scene *s, unsigned sample)
 	give_up(s, sample + 1);
 }
 
+/* The kernel was asked about the host: there was never a connection with it, or there was. */
+static void remember(struct scene *s, bool remembered)
+{
+	s->has_remembered = true;
+	s->remembered = (struct remembered_record){.raddr = s->attempt.raddr, .remembered = remembered};
+}
+
+static void gives_up_a_stranger(struct scene *s, unsigned sample _unused_)
+{
+	give_up(s, 0);
+	remember(s, false);
+}
+
+static void gives_up_a_peer(struct scene *s, unsigned sample _unused_)
+{
+	give_up(s, 0);
+	remember(s, true);
+}
+
 TEST(connects_that_are_given_up)
 {
 	CHECK_EQ_TEXT(diagnose(gives_up), "connect-dropped");
+	CHECK_EQ_TEXT(diagnose(gives_up_a_stranger), "");
+	CHECK_EQ_TEXT(diagnose(gives_up_a_peer), "connect-dropped");
 	CHECK_EQ_TEXT(diagnose(gives_up_at_times), "");
 }
 
