@@ -63,6 +63,7 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_near, BOOL, "their sender is this host, on a network of it, or has a private address"),
 	FIELD(D, drop_known, BOOL, "of a listener: there was a connection with one of their senders before"),
 	FIELD(D, drop_served, COUNT, "of a listener: connections that other hosts have with it in this window"),
+	FIELD(D, host_accepts, COUNT, "likewise: connections that this host accepted in that time (TcpPassiveOpens)"),
 	FIELD(D, drop_explains, BOOL, "they explain what the connection lost"),
 	FIELD(D, drop_sources, COUNT, "remote hosts whose packets are dropped"),
 	FIELD(D, drop_source, ADDR, "the one with the most of them"),
@@ -116,7 +117,7 @@ struct state {
 	VEC(struct prefix) networks; /* of its interfaces */
 	struct map neighbours;       /* addresses without an answer -> dev */
 	struct map qdiscs;           /* dev -> kind of its root qdisc */
-	struct series full, invalid, no_routes, unreachables;
+	struct series full, invalid, no_routes, unreachables, accepts;
 	struct drop_rules rules;
 	struct drop_routes routes;
 	struct known_hosts known;
@@ -218,6 +219,8 @@ static void sample_rest(struct state *state, const struct snapshot *snapshot)
 			sample_series(&state->no_routes, counter->value);
 		else if (strcmp(counter->counter, "IcmpOutDestUnreachs") == 0)
 			sample_series(&state->unreachables, counter->value);
+		else if (strcmp(counter->counter, "TcpPassiveOpens") == 0)
+			sample_series(&state->accepts, counter->value);
 }
 
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
@@ -738,6 +741,7 @@ static void measure_sender(const struct judgement *j, const struct group_key *ke
 	else if (known != m->drop_known)
 		m->drop_known = KNOWN_DONT;
 	m->drop_served = max_of(m->drop_served, served_beside(j, key));
+	m->host_accepts = series_sum(&j->state->accepts);
 }
 
 static void blame_groups(struct judgement *j)
@@ -853,6 +857,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	series_age(&state->invalid);
 	series_age(&state->no_routes);
 	series_age(&state->unreachables);
+	series_age(&state->accepts);
 	drop_rules_age(&state->rules);
 	drop_routes_age(&state->routes, DROP_FLOW_KEEP);
 	known_hosts_age(&state->known);
