@@ -48,8 +48,7 @@ struct scene {
 	struct cgroup_record cgroup;
 	/* Only there when a case says so. */
 	bool has_other, has_rule, has_conntrack, has_lookup, has_refusal, has_arrival, has_protocol, has_tunnel,
-		has_keepalive, has_asking, has_unanswered, has_softnet, has_upper, has_cpu, has_attempt,
-		has_remembered;
+		has_keepalive, has_asking, has_unanswered, has_softnet, has_upper, has_cpu, has_attempt, has_remembered;
 	struct link_record upper;          /* an interface on top of the first */
 	struct socket_record other_socket; /* a second connection, to the same host */
 	struct tcp_record other;

@@ -51,7 +51,7 @@ static const struct field path_fields[] = {
 	      "its program has tried four or more, each of them once, and others make progress: a list"),
 	FIELD(M, syn_unanswered, BOOL,
 	      "its SYN was retransmitted, or has waited for far longer than the remote host takes to answer"),
-	FIELD(M, remote_known, BOOL, "there was a connection with the remote host before; known while one is attempted"),
+	FIELD(M, remote_known, BOOL, "there was a connection with its host before; known while one is attempted"),
 };
 #undef M
 RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_fields, "connections that share a path");
