@@ -289,8 +289,9 @@ static struct asked *find(struct asking *asking, uint64_t cookie)
  */
 static bool is_backed_off(const struct socket_record *s, const struct tcp_record *t)
 {
-	return s->proto == 6 && (s->state == SOCKET_ESTABLISHED || s->state == SOCKET_FIN_WAIT1) && t->unacked > 0 && t->backoff >= BACKOFF_LEAST &&
-	       t->backoff != UINT8_MAX && t->last_ack_ns != UINT64_MAX && t->last_ack_ns > SILENT_NS;
+	return s->proto == 6 && (s->state == SOCKET_ESTABLISHED || s->state == SOCKET_FIN_WAIT1) && t->unacked > 0 &&
+	       t->backoff >= BACKOFF_LEAST && t->backoff != UINT8_MAX && t->last_ack_ns != UINT64_MAX &&
+	       t->last_ack_ns > SILENT_NS;
 }
 
 /* Nothing in flight in either direction, and silent for the required time. */
