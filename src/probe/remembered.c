@@ -45,6 +45,7 @@ struct state {
 	struct mnl_socket *generic; /* of the namespace being sampled */
 	uint16_t family;            /* number of tcp_metrics; 0: not looked up yet */
 	uint64_t sample;
+	uint64_t cleared_ns; /* boot time when the hosts were last forgotten */
 };
 
 static void parse_family(struct snapshot *snapshot _unused_, const struct nlmsghdr *message, void *context)
@@ -183,9 +184,11 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		return 0;
 	if (state->hosts.value_size == 0)
 		state->hosts = MAP_INIT(sizeof(struct host), sizeof(struct answer), HOSTS_MAX);
-	/* Hosts of long ago make room for others. */
-	if (state->hosts.count >= HOSTS_MAX)
+	/* Hosts of long ago make room for others, whose turn comes when answers would be asked for again anyway. */
+	if (state->hosts.count >= HOSTS_MAX && snapshot->begin_boot_ns - state->cleared_ns > KEEP_NS) {
 		map_done(&state->hosts);
+		state->cleared_ns = snapshot->begin_boot_ns;
+	}
 	state->sample++;
 	r = give_all(snapshot, state, why);
 	nl_closep(&state->generic);

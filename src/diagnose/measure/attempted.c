@@ -96,7 +96,7 @@ static void add_module(const struct state *state, const struct attempted_track *
 					 .given_up_connects = recent->given_up,
 					 .given_up_wait_ns = t->last.given_up_wait_ns,
 					 .answered_connects = t->last.answered,
-					 .remote_known = known_hosts_find(&state->known, graph, &t->last.raddr)};
+					 .remote_known = known_hosts_find(&state->known, &t->last.raddr)};
 	memcpy(m->unsent_comm, t->last.comm, sizeof(m->unsent_comm));
 	buf_add_text(&id, "peer:");
 	addr_format_endpoint(&remote, &id);
@@ -116,6 +116,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
 
+	known_hosts_judge(&state->known, graph);
 	track_each(window, &state->tracks, const struct attempted_track, t)
 	{
 		const struct attempt_record *begin = &t->begin[RECENT - 1];

@@ -732,7 +732,7 @@ static uint64_t served_beside(const struct judgement *j, const struct group_key 
 /* Of several senders one that is known will do, and so does one of which it is unknown. */
 static void measure_sender(const struct judgement *j, const struct group_key *key, struct dropped_measures *m)
 {
-	uint8_t known = known_hosts_find(&j->state->known, j->graph, &key->from);
+	uint8_t known = known_hosts_find(&j->state->known, &key->from);
 
 	if (m->drop_sources == 0)
 		m->drop_known = known;
@@ -740,7 +740,8 @@ static void measure_sender(const struct judgement *j, const struct group_key *ke
 		m->drop_known = KNOWN;
 	else if (known != m->drop_known)
 		m->drop_known = KNOWN_DONT;
-	m->drop_served = max_of(m->drop_served, served_beside(j, key));
+	if (known == KNOWN_NOT)
+		m->drop_served = max_of(m->drop_served, served_beside(j, key));
 	m->host_accepts = series_sum(&j->state->accepts);
 }
 
@@ -805,6 +806,7 @@ static void judge(struct judgement *j)
 {
 	struct state *state = j->state;
 
+	known_hosts_judge(&state->known, j->graph);
 	vec_each(&j->graph->modules, module)
 		index_module(j, *module);
 	track_each(j->window, &state->flows, struct drop_flow, flow)

@@ -34,24 +34,31 @@ void known_hosts_done(struct known_hosts *known)
 	map_done(&known->hosts);
 }
 
-static bool is_connected(const struct graph *graph, const struct addr *raddr)
+void known_hosts_judge(struct known_hosts *known, const struct graph *graph)
 {
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	if (known->hosts.count == 0)
+		return;
+	while (map_next(&known->hosts, &at, &key, &value))
+		((struct known_host *)value)->connected = false;
 	vec_each(&graph->modules, module) {
 		const struct conn_measures *conn = (*module)->kind == MODULE_CONN ? (*module)->measures.conn : NULL;
+		struct known_host *host = conn ? map_get(&known->hosts, &conn->raddr) : NULL;
 
-		if (conn && conn->state != SOCKET_SYN_SENT && conn->state != SOCKET_SYN_RECV &&
-		    addr_equal(&conn->raddr, raddr))
-			return true;
+		if (host)
+			host->connected |= conn->state != SOCKET_SYN_SENT && conn->state != SOCKET_SYN_RECV;
 	}
-	return false;
 }
 
-uint8_t known_hosts_find(const struct known_hosts *known, const struct graph *graph, const struct addr *raddr)
+/* A host that the kernel was not asked about may be one of very many. */
+uint8_t known_hosts_find(const struct known_hosts *known, const struct addr *raddr)
 {
 	const struct known_host *host = map_get(&known->hosts, raddr);
 
-	if (host && host->remembered)
-		return KNOWN;
-	/* A host that the kernel was not asked about may be one of very many. */
-	return !host ? KNOWN_DONT : is_connected(graph, raddr) ? KNOWN : KNOWN_NOT;
+	if (!host)
+		return KNOWN_DONT;
+	return host->remembered || host->connected ? KNOWN : KNOWN_NOT;
 }

@@ -20,7 +20,8 @@ struct known_hosts {
 
 struct known_host {
 	bool remembered;
-	unsigned age; /* windows since the kernel was last asked */
+	bool connected; /* in this window */
+	unsigned age;   /* windows since the kernel was last asked */
 };
 
 #define KNOWN_HOSTS_INIT                                                                                               \
@@ -29,8 +30,10 @@ struct known_host {
 	}
 
 void known_hosts_sample(struct known_hosts *known, const struct snapshot *snapshot);
-/* At the end of a window: forgets hosts that were not asked about in it. */
+/* At the end of a window, before the others: a connection of the graph counts as well. */
+void known_hosts_judge(struct known_hosts *known, const struct graph *graph);
+/* KNOWN, KNOWN_NOT or KNOWN_DONT. */
+uint8_t known_hosts_find(const struct known_hosts *known, const struct addr *raddr);
+/* Then: forgets hosts that were not asked about for long. */
 void known_hosts_age(struct known_hosts *known);
 void known_hosts_done(struct known_hosts *known);
-/* KNOWN, KNOWN_NOT or KNOWN_DONT. A connection of the graph counts as well. */
-uint8_t known_hosts_find(const struct known_hosts *known, const struct graph *graph, const struct addr *raddr);

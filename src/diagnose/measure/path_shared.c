@@ -343,6 +343,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		note_try(window, state, *at);
 	}
 	count_tries(window, state);
+	known_hosts_judge(&state->known, graph);
 	vec_each(&graph->modules, at) {
 		struct path_measures *m;
 		const struct tally *path, *peer;
@@ -387,7 +388,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.path_receive_use = use_of(path->receive_rate, past->receive_rate),
 			.syn_unanswered = is_unanswered(past, (*at)->measures.conn),
 			.remote_known = (*at)->measures.conn->state == SOCKET_SYN_SENT
-						? known_hosts_find(&state->known, graph, &(*at)->measures.conn->raddr)
+						? known_hosts_find(&state->known, &(*at)->measures.conn->raddr)
 						: KNOWN_DONT,
 		};
 		m->app_walks = m->app_tried >= WALK_MIN && m->app_tried_again == 0 && m->others_moving > 0 &&
