@@ -282,14 +282,21 @@ static struct asked *find(struct asking *asking, uint64_t cookie)
 	return NULL;
 }
 
+/* Many programs have given up by then, and what they sent outlives them. A server that never accepted is no peer. */
+static bool is_left(const struct socket_record *s, const struct tcp_record *t)
+{
+	return s->state == SOCKET_FIN_WAIT1 && t->bytes_received != UINT64_MAX && t->bytes_received > 0;
+}
+
 /*
  * Its retransmissions are seconds apart by now: what drops them, here or on the way, may not show in a run. A segment
  * that the peer has acknowledged before is answered at once, and leaves the connection as it is.
  */
 static bool is_backed_off(const struct socket_record *s, const struct tcp_record *t)
 {
-	return s->proto == 6 && s->state == SOCKET_ESTABLISHED && t->unacked > 0 && t->backoff >= BACKOFF_LEAST &&
-	       t->backoff != UINT8_MAX && t->last_ack_ns != UINT64_MAX && t->last_ack_ns > SILENT_NS;
+	return s->proto == 6 && (s->state == SOCKET_ESTABLISHED || is_left(s, t)) && t->unacked > 0 &&
+	       t->backoff >= BACKOFF_LEAST && t->backoff != UINT8_MAX && t->last_ack_ns != UINT64_MAX &&
+	       t->last_ack_ns > SILENT_NS;
 }
 
 /* Nothing in flight in either direction, and silent for the required time. */

@@ -4,6 +4,7 @@
 
 #include "../unit/nl_bytes.h"
 #include "fuzz.h"
+#include "probe/remembered.h"
 #include "snapshot/netlink/firewall.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/neighbour.h"
@@ -44,6 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct net_changes changes;
 	static struct translation_filter all;
 	struct destination_record destination = {};
+	struct remembered_record remembered = {};
 	struct socket_parse sockets;
 	_cleanup_free_ void *aligned = NULL;
 
@@ -80,6 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{other_parse_inet, (void *)(data[0] & 0x80 ? &mptcp_socket_type : &raw_socket_type)},
 		{net_change_parse_message, &changes},
 		{translation_parse_message, &all},
+		{remembered_parse_message, &remembered},
 	};
 	size_t which = (data[0] & 0x7f) % ARRAY_SIZE(parsers);
 

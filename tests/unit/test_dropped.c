@@ -10,6 +10,7 @@
 
 #include "diagnose/measure/drop_class.h"
 #include "probe/drop_tally.h"
+#include "probe/remembered.h"
 #include "snapshot/netlink/conntrack.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/neighbour.h"
@@ -40,6 +41,9 @@ struct drops {
 	unsigned invalid;   /* packets that conntrack marks so, of hundred dropped ones */
 	const char *silent; /* a neighbour on eth0 that does not answer */
 	bool client;        /* the destination is an open UDP socket, connected to the source */
+	const char *asked;  /* the kernel was asked about this host */
+	bool remembered;    /* and remembers it */
+	uint16_t listens;   /* another port with a listener */
 };
 
 static void put(struct snapshot *snapshot, const struct record_type *type, const void *record)
@@ -55,19 +59,26 @@ static struct addr address(const char *text)
 	return a;
 }
 
-static void put_host(struct snapshot *snapshot)
+static void put_listener(struct snapshot *snapshot, uint16_t port, uint64_t cookie)
 {
-	struct address_record here = {.ifindex = 2, .dev = "eth0", .laddr = address("10.1.1.1"), .prefix = 24};
-	struct socket_record *listener = snapshot_table_add(snapshot_table(snapshot, &socket_type)), *conn;
-	struct tcp_record *tcp;
+	struct socket_record *listener = snapshot_table_add(snapshot_table(snapshot, &socket_type));
 
 	listener->proto = TCP;
 	listener->state = SOCKET_LISTEN;
 	listener->laddr = address("10.1.1.1");
-	listener->lport = 80;
-	listener->cookie = 1;
+	listener->lport = port;
+	listener->cookie = cookie;
 	listener->backlog = 0;
 	listener->backlog_max = 128;
+}
+
+static void put_host(struct snapshot *snapshot)
+{
+	struct address_record here = {.ifindex = 2, .dev = "eth0", .laddr = address("10.1.1.1"), .prefix = 24};
+	struct socket_record *conn;
+	struct tcp_record *tcp;
+
+	put_listener(snapshot, 80, 1);
 	conn = snapshot_table_add(snapshot_table(snapshot, &socket_type));
 	conn->proto = TCP;
 	conn->state = SOCKET_ESTABLISHED;
@@ -159,6 +170,11 @@ static void put_sample(struct snapshot *snapshot, unsigned sample, const void *c
 		put(snapshot, &neighbour_type,
 		    &(struct neighbour_record){
 			    .dev = "eth0", .raddr = address(drops->silent), .neigh_state = NUD_INCOMPLETE});
+	if (drops->listens)
+		put_listener(snapshot, drops->listens, 4);
+	if (drops->asked)
+		put(snapshot, &remembered_type,
+		    &(struct remembered_record){.raddr = address(drops->asked), .remembered = drops->remembered});
 	if (drops->error)
 		put_destination(snapshot, drops, sample % 4 == 2 ? drops->error : 0);
 }
@@ -319,6 +335,23 @@ TEST(noise_is_silent)
 	CHECK_EQ_TEXT(LOOK(.reason = "NETFILTER_DROP", .from = "10.1.1.6", .to = "224.0.0.251", .sport = 5353,
 			   .dport = 5353, .proto = UDP),
 		      "");
+}
+
+#define KNOCK .reason = "NETFILTER_DROP", .to = "10.1.1.1", .sport = 6666, .flags = SYN
+
+/* 10.1.1.5 has a connection with port 80. A host that was never a peer is kept out by design; others miss something. */
+TEST(strangers_are_kept_out)
+{
+	CHECK_EQ_TEXT(LOOK(KNOCK, .from = "10.1.1.6", .dport = 80, .asked = "10.1.1.6"), "");
+	CHECK_EQ_TEXT(LOOK(KNOCK, .from = "10.1.1.6", .dport = 80, .asked = "10.1.1.6", .remembered = true),
+		      "firewall-drop filter:netfilter");
+	CHECK_EQ_TEXT(LOOK(KNOCK, .from = "10.1.1.6", .dport = 80, .asked = "10.1.1.7"),
+		      "firewall-drop filter:netfilter");
+	/* A peer whose connection is open, and a service that nobody reaches. */
+	CHECK_EQ_TEXT(LOOK(KNOCK, .from = "10.1.1.5", .dport = 80, .asked = "10.1.1.5"),
+		      "firewall-drop filter:netfilter");
+	CHECK_EQ_TEXT(LOOK(KNOCK, .from = "10.1.1.6", .dport = 443, .asked = "10.1.1.6", .listens = 443),
+		      "firewall-drop filter:netfilter");
 }
 
 TEST(invented_senders_are_noise)

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <endian.h>
 #include <linux/gen_stats.h>
+#include <linux/genetlink.h>
 #include <linux/if_link.h>
 #include <linux/if_tunnel.h>
 #include <linux/inet_diag.h>
@@ -17,8 +18,10 @@
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
+#include <linux/tcp_metrics.h>
 
 #include "nl_bytes.h"
+#include "probe/remembered.h"
 #include "snapshot/netlink/firewall.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/neighbour.h"
@@ -736,6 +739,26 @@ TEST(what_the_kernel_remembers_of_a_destination)
 	/* Cut short: nothing is taken from it. */
 	destination = destination_with(RTA_CACHEINFO, &cache, sizeof(cache) - 4);
 	CHECK_EQ_UINT(destination.error, 0);
+}
+
+/* A reply says that there are metrics; its age may be missing, cut short or absurd. */
+TEST(what_the_kernel_remembers_of_a_peer)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	const uint64_t ages[] = {90000, UINT64_MAX};
+	struct message m;
+
+	snapshot->begin_time_ns = UINT64_C(100000000000);
+	for (size_t len = 0; len <= sizeof(ages); len += 4) {
+		struct remembered_record record = {.last_ns = UINT64_MAX};
+
+		begin(&m, 0x20, sizeof(struct genlmsghdr));
+		if (len > 0)
+			mnl_attr_put(m.header, TCP_METRICS_ATTR_AGE, min_of(len, sizeof(ages[0])), &ages[len > 8]);
+		nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, remembered_parse_message, &record);
+		CHECK(record.remembered);
+		CHECK_EQ_UINT(record.last_ns, len == 8 ? UINT64_C(10000000000) : UINT64_MAX);
+	}
 }
 
 /* A gateway of the other family: two bytes of family, then the address. */

@@ -16,8 +16,10 @@
 #include "diagnose/measure/dropped.h"
 #include "diagnose/measure/endpoint.h"
 #include "diagnose/measure/flow_module.h"
+#include "diagnose/measure/known_hosts.h"
 #include "diagnose/measure/refusal.h"
 #include "probe/drop_tally.h"
+#include "probe/remembered.h"
 #include "record/net_names.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/netlink/conntrack.h"
@@ -59,6 +61,9 @@ static const struct field dropped_fields[] = {
 	FIELD(D, drop_retried, BOOL, "dropped repeatedly, to one service, for most of a second or longer"),
 	FIELD(D, drop_awaited, BOOL, "answers of a UDP service to sockets here that are still open"),
 	FIELD(D, drop_near, BOOL, "their sender is this host, on a network of it, or has a private address"),
+	FIELD(D, drop_known, BOOL, "of a listener: there was a connection with one of their senders before"),
+	FIELD(D, drop_served, COUNT, "of a listener: connections that other hosts have with it in this window"),
+	FIELD(D, host_accepts, COUNT, "likewise: connections that this host accepted in that time (TcpPassiveOpens)"),
 	FIELD(D, drop_explains, BOOL, "they explain what the connection lost"),
 	FIELD(D, drop_sources, COUNT, "remote hosts whose packets are dropped"),
 	FIELD(D, drop_source, ADDR, "the one with the most of them"),
@@ -112,9 +117,10 @@ struct state {
 	VEC(struct prefix) networks; /* of its interfaces */
 	struct map neighbours;       /* addresses without an answer -> dev */
 	struct map qdiscs;           /* dev -> kind of its root qdisc */
-	struct series full, invalid, no_routes, unreachables;
+	struct series full, invalid, no_routes, unreachables, accepts;
 	struct drop_rules rules;
 	struct drop_routes routes;
+	struct known_hosts known;
 };
 
 struct dev_text {
@@ -128,6 +134,7 @@ static const struct state initial = {
 	.qdiscs = MAP_INIT(sizeof(struct dev_text), sizeof(struct dev_text), 10000),
 	.rules = DROP_RULES_INIT,
 	.routes = DROP_ROUTES_INIT,
+	.known = KNOWN_HOSTS_INIT,
 };
 
 /* --- samples --- */
@@ -212,6 +219,8 @@ static void sample_rest(struct state *state, const struct snapshot *snapshot)
 			sample_series(&state->no_routes, counter->value);
 		else if (strcmp(counter->counter, "IcmpOutDestUnreachs") == 0)
 			sample_series(&state->unreachables, counter->value);
+		else if (strcmp(counter->counter, "TcpPassiveOpens") == 0)
+			sample_series(&state->accepts, counter->value);
 }
 
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
@@ -231,6 +240,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	sample_rest(state, snapshot);
 	drop_rules_sample(&state->rules, snapshot);
 	drop_routes_sample(&state->routes, snapshot);
+	known_hosts_sample(&state->known, snapshot);
 }
 
 /* --- affected modules --- */
@@ -492,10 +502,15 @@ static void set_words(const struct judgement *j, struct dropped_measures *m, con
 
 static struct dropped_measures *measures_of(struct judgement *j, struct module *module)
 {
-	if (!module->measures.dropped)
-		module->measures.dropped = graph_alloc(j->graph, sizeof(struct dropped_measures));
+	struct dropped_measures *m;
+
 	/* Allocated here, for this window. */
-	return (struct dropped_measures *)module->measures.dropped;
+	if (module->measures.dropped)
+		return (struct dropped_measures *)module->measures.dropped;
+	m = graph_alloc(j->graph, sizeof(*m));
+	m->drop_known = KNOWN_DONT;
+	module->measures.dropped = m;
+	return m;
 }
 
 /* Egress drops must be as many as the connection's retransmissions. */
@@ -701,6 +716,35 @@ static struct module *find_affected(struct judgement *j, const struct group_key 
 	return flow_module(j, key, group);
 }
 
+static uint64_t served_beside(const struct judgement *j, const struct group_key *key)
+{
+	uint64_t served = 0;
+
+	vec_each(&j->graph->modules, module) {
+		const struct conn_measures *conn = (*module)->kind == MODULE_CONN ? (*module)->measures.conn : NULL;
+
+		served += conn && conn->lport == key->service && conn->state != SOCKET_SYN_RECV &&
+			  !addr_equal(&conn->raddr, &key->from);
+	}
+	return served;
+}
+
+/* Of several senders one that is known will do, and so does one of which it is unknown. */
+static void measure_sender(const struct judgement *j, const struct group_key *key, struct dropped_measures *m)
+{
+	uint8_t known = known_hosts_find(&j->state->known, &key->from);
+
+	if (m->drop_sources == 0)
+		m->drop_known = known;
+	else if (known == KNOWN || m->drop_known == KNOWN)
+		m->drop_known = KNOWN;
+	else if (known != m->drop_known)
+		m->drop_known = KNOWN_DONT;
+	if (known == KNOWN_NOT)
+		m->drop_served = max_of(m->drop_served, served_beside(j, key));
+	m->host_accepts = series_sum(&j->state->accepts);
+}
+
 static void blame_groups(struct judgement *j)
 {
 	unsigned flows = 0;
@@ -725,6 +769,8 @@ static void blame_groups(struct judgement *j)
 		m->drop_retried |= is_retried(group);
 		m->drop_awaited |= group->awaited;
 		m->drop_near |= is_near(j->state, &((const struct group_key *)key)->from);
+		if (module->kind == MODULE_LISTENER && !group->leaves)
+			measure_sender(j, key, m);
 		m->drop_sources++;
 		if (m->drop_count - before >= before)
 			set_words(j, m, group->most);
@@ -760,6 +806,7 @@ static void judge(struct judgement *j)
 {
 	struct state *state = j->state;
 
+	known_hosts_judge(&state->known, j->graph);
 	vec_each(&j->graph->modules, module)
 		index_module(j, *module);
 	track_each(j->window, &state->flows, struct drop_flow, flow)
@@ -812,8 +859,10 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	series_age(&state->invalid);
 	series_age(&state->no_routes);
 	series_age(&state->unreachables);
+	series_age(&state->accepts);
 	drop_rules_age(&state->rules);
 	drop_routes_age(&state->routes, DROP_FLOW_KEEP);
+	known_hosts_age(&state->known);
 	map_done(&state->here);
 	state->networks.count = 0;
 	map_done(&state->neighbours);
@@ -831,6 +880,7 @@ static void release(void *data)
 	map_done(&state->qdiscs);
 	drop_rules_done(&state->rules);
 	drop_routes_done(&state->routes);
+	known_hosts_done(&state->known);
 }
 
 /* After "egress", which relates connections to filters by counters alone. */
@@ -838,7 +888,7 @@ static const struct measurer dropped_measurer = {
 	.name = "packet-drops",
 	.stage = MEASURE_EGRESS,
 	.needs = MEASURER_NEEDS(&drop_type, &firewall_rule_type, &firewall_chain_type, &conntrack_type, &counter_type,
-				&address_type, &neighbour_type, &qdisc_type, &destination_type),
+				&address_type, &neighbour_type, &qdisc_type, &destination_type, &remembered_type),
 	.state_size = sizeof(struct state),
 	.initial = &initial,
 	.sample = sample,

@@ -20,6 +20,9 @@ struct dropped_measures {
 	bool drop_retried;     /* repeatedly, to one service */
 	bool drop_awaited;     /* answers of a UDP service to sockets that are still open */
 	bool drop_near;        /* the sender is no stranger by its address: this network, a private one, this host */
+	uint8_t drop_known;    /* one of the senders had a connection with this host before */
+	uint64_t drop_served;  /* of a listener: connections of other hosts */
+	uint64_t host_accepts; /* connections that were accepted meanwhile, by any listener */
 	bool drop_explains;    /* as much as the connection retransmits, or what is missing in its input */
 	uint64_t drop_sources; /* of a listener or UDP socket: remote hosts whose packets are dropped */
 	struct addr drop_source;

@@ -94,6 +94,7 @@ enum snapshot_stage {
 	STAGE_OWNERS,
 	STAGE_PROCESSES,
 	STAGE_REST,
+	STAGE_LAST, /* what asks about things that the rest found */
 	STAGE_END,
 };
 
