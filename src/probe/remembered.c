@@ -9,9 +9,7 @@
 
 #include "base/clock.h"
 #include "base/map.h"
-#include "probe/attempt.h"
 #include "probe/drop_tally.h"
-#include "snapshot/socket/socket.h"
 
 #define R struct remembered_record
 static const struct field remembered_fields[] = {
@@ -22,9 +20,9 @@ static const struct field remembered_fields[] = {
 };
 #undef R
 RECORD_TYPE(remembered_type, "remembered", struct remembered_record, remembered_fields,
-	    "a remote host whose connects fail, and whether there ever was a connection with it");
+	    "a remote host whose packets are dropped here, and whether there ever was a connection with it");
 
-/* Who scans this host, or is scanned by it, has no more of them asked for. */
+/* Of a scan from more addresses no more are asked for. */
 #define HOSTS_MAX 256
 /* An answer changes with the next connection that ends. */
 #define KEEP_NS (5 * NSEC_PER_SEC)
@@ -162,12 +160,6 @@ static int give_all(struct snapshot *snapshot, struct state *state, struct why *
 {
 	int r = 0;
 
-	snapshot_each(snapshot, socket_type, const struct socket_record, socket)
-		if (r == 0 && socket->netns == snapshot->netns && socket->state == SOCKET_SYN_SENT)
-			r = give(snapshot, state, &socket->raddr, why);
-	snapshot_each(snapshot, attempt_type, const struct attempt_record, attempt)
-		if (r == 0 && attempt->netns == snapshot->netns)
-			r = give(snapshot, state, &attempt->raddr, why);
 	snapshot_each(snapshot, drop_type, const struct drop_record, drop)
 		if (r == 0 && drop->netns == snapshot->netns && drop->proto == IPPROTO_TCP && drop->dir == DROP_RX)
 			r = give(snapshot, state, &drop->raddr, why);
@@ -201,12 +193,12 @@ static void release(void *data)
 	map_done(&((struct state *)data)->hosts);
 }
 
-static const struct record_type *const needs[] = {&socket_type, NULL};
+static const struct record_type *const needs[] = {&drop_type, NULL};
 static const struct record_type *const types[] = {&remembered_type, NULL};
 
 static const struct snapshot_source remembered_source = {
 	.name = "remembered",
-	.lost = "whether there ever was a connection with hosts whose connects fail",
+	.lost = "whether there ever was a connection with hosts whose packets are dropped",
 	.types = types,
 	.needs = needs,
 	.stage = STAGE_LAST,

@@ -16,7 +16,6 @@
 #include "probe/asking.h"
 #include "probe/attempt.h"
 #include "probe/keepalive.h"
-#include "probe/remembered.h"
 #include "probe/unanswered_tally.h"
 #include "probe/wire.h"
 #include "snapshot/netlink/conntrack.h"
@@ -48,7 +47,7 @@ struct scene {
 	struct cgroup_record cgroup;
 	/* Only there when a case says so. */
 	bool has_other, has_rule, has_conntrack, has_lookup, has_refusal, has_arrival, has_protocol, has_tunnel,
-		has_keepalive, has_asking, has_unanswered, has_softnet, has_upper, has_cpu, has_attempt, has_remembered;
+		has_keepalive, has_asking, has_unanswered, has_softnet, has_upper, has_cpu, has_attempt;
 	struct link_record upper;          /* an interface on top of the first */
 	struct socket_record other_socket; /* a second connection, to the same host */
 	struct tcp_record other;
@@ -65,7 +64,6 @@ struct scene {
 	struct softnet_record softnet;
 	struct cpu_record cpu;
 	struct attempt_record attempt;
-	struct remembered_record remembered;
 	/* Protocol counters, by name; the last has none. */
 	struct counter_record counters[4];
 };
@@ -230,8 +228,6 @@ static void fill_more(struct snapshot *snapshot, struct scene *s)
 		put(snapshot, &tunnel_type, &s->tunnel);
 	if (s->has_attempt)
 		put(snapshot, &attempt_type, &s->attempt);
-	if (s->has_remembered)
-		put(snapshot, &remembered_type, &s->remembered);
 	for (unsigned i = 0; i < ARRAY_SIZE(s->counters) && s->counters[i].counter; i++)
 		put(snapshot, &counter_type, &s->counters[i]);
 }

@@ -484,42 +484,11 @@ static void just_begun(struct scene *s, unsigned sample)
 	s->socket.timer_retransmits = UINT8_MAX;
 }
 
-/* The kernel was asked about the other host: there was never a connection with it, or there was. */
-static void remember(struct scene *s, bool remembered)
-{
-	s->has_remembered = true;
-	s->remembered = (struct remembered_record){.raddr = s->socket.raddr, .remembered = remembered};
-}
-
-static void probes(struct scene *s, unsigned sample)
-{
-	gives_up(s, sample);
-	remember(s, false);
-}
-
-static void misses_a_peer(struct scene *s, unsigned sample)
-{
-	gives_up(s, sample);
-	remember(s, true);
-}
-
-/* It has sent its SYN six times. */
-static void waits_for_a_stranger(struct scene *s, unsigned sample _unused_)
-{
-	s->socket.state = SOCKET_SYN_SENT;
-	s->socket.timer = SOCKET_TIMER_RETRANSMIT;
-	s->socket.timer_retransmits = 5;
-	remember(s, false);
-}
-
 TEST(connections_given_up)
 {
 	CHECK_EQ_TEXT(diagnose(just_begun), "");
 	CHECK_EQ_TEXT(diagnose(gives_up), "connect-dropped");
 	CHECK_EQ_TEXT(diagnose(takes_its_time), "");
-	CHECK_EQ_TEXT(diagnose(probes), "");
-	CHECK_EQ_TEXT(diagnose(misses_a_peer), "connect-dropped");
-	CHECK_EQ_TEXT(diagnose(waits_for_a_stranger), "connect-dropped");
 }
 
 /* Loss while a processor's queue overflows: with packets of this interface, and with those of another namespace. */

@@ -70,39 +70,9 @@ static void gives_up_at_times(struct scene *s, unsigned sample)
 	give_up(s, sample + 1);
 }
 
-/* Another host, which the kernel was asked about: there was never a connection with it, or there was. */
-static void remember(struct scene *s, bool remembered)
-{
-	REQUIRE(addr_parse("10.77.3.40", &s->attempt.raddr) == 0);
-	s->has_remembered = true;
-	s->remembered = (struct remembered_record){.raddr = s->attempt.raddr, .remembered = remembered};
-}
-
-static void gives_up_a_stranger(struct scene *s, unsigned sample _unused_)
-{
-	give_up(s, 0);
-	remember(s, false);
-}
-
-static void gives_up_a_peer(struct scene *s, unsigned sample _unused_)
-{
-	give_up(s, 0);
-	remember(s, true);
-}
-
-/* The first connection of the scene is one with that host. */
-static void gives_up_beside_a_connection(struct scene *s, unsigned sample)
-{
-	gives_up_a_stranger(s, sample);
-	s->attempt.raddr = s->remembered.raddr = s->socket.raddr;
-}
-
 TEST(connects_that_are_given_up)
 {
 	CHECK_EQ_TEXT(diagnose(gives_up), "connect-dropped");
-	CHECK_EQ_TEXT(diagnose(gives_up_a_stranger), "");
-	CHECK_EQ_TEXT(diagnose(gives_up_a_peer), "connect-dropped");
-	CHECK_EQ_TEXT(diagnose(gives_up_beside_a_connection), "connect-dropped");
 	CHECK_EQ_TEXT(diagnose(gives_up_at_times), "");
 }
 

@@ -590,8 +590,6 @@ static void add_peers(struct snapshot *snapshot, unsigned n)
 		s.tcp.unacked = c->backoff ? 1 : 0;
 		put(snapshot, &socket_type, &s.socket);
 		put(snapshot, &tcp_type, &s.tcp);
-		if (c->state == SOCKET_SYN_SENT)
-			put(snapshot, &remembered_type, &(struct remembered_record){.raddr = s.socket.raddr});
 	}
 }
 
@@ -633,7 +631,6 @@ TEST(every_measure_of_a_shared_path)
 		{"app_tried_again", "0"},
 		{"app_walks", "false"},
 		{"syn_unanswered", "false"},
-		{"remote_known", "null"},
 		{},
 	};
 	_cleanup_measured_ struct graph *graph = measure(no_conn, add_peers, 2);
@@ -653,7 +650,6 @@ TEST(every_measure_of_a_shared_path)
 		   (struct expected[]){{"path_connecting", "1"},
 				       {"others_connecting", "0"},
 				       {"syn_unanswered", "true"},
-				       {"remote_known", "false"},
 				       {"path_min_rtt_ns", "null"},
 				       {}});
 }

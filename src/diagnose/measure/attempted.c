@@ -4,10 +4,8 @@
 
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/flow_module.h"
-#include "diagnose/measure/known_hosts.h"
 #include "diagnose/measure/refusal.h"
 #include "probe/attempt.h"
-#include "probe/remembered.h"
 #include "record/net_names.h"
 #include "snapshot/core/delta.h"
 
@@ -20,7 +18,6 @@ static const struct field attempted_fields[] = {
 	FIELD(M, given_up_connects, COUNT, "connects to it in the same time that were given up without an answer"),
 	FIELD(M, given_up_wait_ns, DURATION, "mean wait of all that were given up in this run"),
 	FIELD(M, answered_connects, COUNT, "connects that it answered in this run"),
-	FIELD(M, remote_known, BOOL, "there was a connection with its host before"),
 	FIELD(M, unsent_comm, TEXT, "name of the program that tried last"),
 	FIELD(M, unsent_pid, ID, "its process", .zero_is_unknown = true),
 	FIELD(M, unsent_error, ENUM, "error of a route lookup for them; unknown if there is a route",
@@ -41,13 +38,9 @@ struct attempted_track {
 
 struct state {
 	struct map tracks; /* struct endpoint -> attempted_track */
-	struct known_hosts known;
 };
 
-static const struct state initial = {
-	.tracks = MAP_INIT(sizeof(struct endpoint), sizeof(struct attempted_track), 10000),
-	.known = KNOWN_HOSTS_INIT,
-};
+static const struct state initial = {MAP_INIT(sizeof(struct endpoint), sizeof(struct attempted_track), 10000)};
 
 /* Totals of one that is new began at zero. */
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
@@ -72,7 +65,6 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		}
 		t->last = *attempt;
 	}
-	known_hosts_sample(&state->known, snapshot);
 }
 
 /* Of the last windows. */
@@ -80,8 +72,7 @@ struct attempts {
 	uint64_t unsent, portless, given_up;
 };
 
-static void add_module(const struct state *state, const struct attempted_track *t, const struct attempts *recent,
-		       struct graph *graph)
+static void add_module(const struct attempted_track *t, const struct attempts *recent, struct graph *graph)
 {
 	struct endpoint remote = {t->last.raddr, t->last.rport};
 	struct attempted_measures *m = graph_alloc(graph, sizeof(*m));
@@ -95,8 +86,7 @@ static void add_module(const struct state *state, const struct attempted_track *
 					 .unsent_error = t->last.error,
 					 .given_up_connects = recent->given_up,
 					 .given_up_wait_ns = t->last.given_up_wait_ns,
-					 .answered_connects = t->last.answered,
-					 .remote_known = known_hosts_find(&state->known, &t->last.raddr)};
+					 .answered_connects = t->last.answered};
 	memcpy(m->unsent_comm, t->last.comm, sizeof(m->unsent_comm));
 	buf_add_text(&id, "peer:");
 	addr_format_endpoint(&remote, &id);
@@ -116,7 +106,6 @@ static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
 
-	known_hosts_judge(&state->known, graph);
 	track_each(window, &state->tracks, const struct attempted_track, t)
 	{
 		const struct attempt_record *begin = &t->begin[RECENT - 1];
@@ -126,24 +115,20 @@ static void finish(struct window *window, void *data, struct graph *graph)
 
 		if (recent.unsent != UINT64_MAX && recent.portless != UINT64_MAX && recent.given_up != UINT64_MAX &&
 		    recent.unsent + recent.portless + recent.given_up > 0)
-			add_module(state, t, &recent, graph);
+			add_module(t, &recent, graph);
 	}
 	track_forget(window, &state->tracks, NULL);
-	known_hosts_age(&state->known);
 }
 
 static void release(void *data)
 {
-	struct state *state = data;
-
-	map_done(&state->tracks);
-	known_hosts_done(&state->known);
+	map_done(&((struct state *)data)->tracks);
 }
 
 static const struct measurer attempted_measurer = {
 	.name = "attempted",
 	.stage = MEASURE_PATH,
-	.needs = MEASURER_NEEDS(&attempt_type, &remembered_type),
+	.needs = MEASURER_NEEDS(&attempt_type),
 	.state_size = sizeof(struct state),
 	.initial = &initial,
 	.sample = sample,

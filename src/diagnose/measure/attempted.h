@@ -10,7 +10,6 @@ struct attempted_measures {
 	uint32_t unsent_pid;
 	uint16_t unsent_error;
 	uint64_t given_up_connects, given_up_wait_ns, answered_connects;
-	uint8_t remote_known;
 };
 
 extern const struct record_type attempted_measures_type;

@@ -10,9 +10,7 @@
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/app.h"
 #include "diagnose/measure/conn.h"
-#include "diagnose/measure/known_hosts.h"
 #include "diagnose/measure/path_shared.h"
-#include "probe/remembered.h"
 #include "snapshot/socket/socket.h"
 
 #define M struct path_measures
@@ -51,7 +49,6 @@ static const struct field path_fields[] = {
 	      "its program has tried four or more, each of them once, and others make progress: a list"),
 	FIELD(M, syn_unanswered, BOOL,
 	      "its SYN was retransmitted, or has waited for far longer than the remote host takes to answer"),
-	FIELD(M, remote_known, BOOL, "there was a connection with its host before; known while one is attempted"),
 };
 #undef M
 RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_fields, "connections that share a path");
@@ -202,7 +199,6 @@ struct state {
 	struct map targets; /* struct target -> struct attempt */
 	struct map tries;   /* pid -> struct tries, of the targets */
 	struct map owners;  /* cookie -> struct owner */
-	struct known_hosts known;
 };
 
 static const struct state initial = {
@@ -210,7 +206,6 @@ static const struct state initial = {
 	.targets = MAP_INIT(sizeof(struct target), sizeof(struct attempt), 20000),
 	.tries = MAP_INIT(sizeof(uint32_t), sizeof(struct tries), 10000),
 	.owners = MAP_INIT(sizeof(uint64_t), sizeof(struct owner), 20000),
-	.known = KNOWN_HOSTS_INIT,
 };
 
 /* A socket that was closed stays a while, without an owner. */
@@ -314,11 +309,6 @@ static struct past *past_of(struct state *state, const struct addr *raddr)
 	return past ?: &none;
 }
 
-static void sample(struct window *window _unused_, void *data, const struct snapshot *snapshot)
-{
-	known_hosts_sample(&((struct state *)data)->known, snapshot);
-}
-
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
@@ -343,7 +333,6 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		note_try(window, state, *at);
 	}
 	count_tries(window, state);
-	known_hosts_judge(&state->known, graph);
 	vec_each(&graph->modules, at) {
 		struct path_measures *m;
 		const struct tally *path, *peer;
@@ -387,9 +376,6 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.path_send_use = use_of(path->send_rate, past->send_rate),
 			.path_receive_use = use_of(path->receive_rate, past->receive_rate),
 			.syn_unanswered = is_unanswered(past, (*at)->measures.conn),
-			.remote_known = (*at)->measures.conn->state == SOCKET_SYN_SENT
-						? known_hosts_find(&state->known, &(*at)->measures.conn->raddr)
-						: KNOWN_DONT,
 		};
 		m->app_walks = m->app_tried >= WALK_MIN && m->app_tried_again == 0 && m->others_moving > 0 &&
 			       m->peer_established == 0;
@@ -400,7 +386,6 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			remember(past_of(state, &(*at)->measures.conn->raddr),
 				 tally_of(&tallies, (*at)->related[MODULE_PATH]));
 	track_forget(window, &state->past, NULL);
-	known_hosts_age(&state->known);
 	map_done(&tallies);
 	map_done(&reached);
 }
@@ -413,16 +398,13 @@ static void release(void *data)
 	map_done(&state->targets);
 	map_done(&state->tries);
 	map_done(&state->owners);
-	known_hosts_done(&state->known);
 }
 
 static const struct measurer path_measurer = {
 	.name = "path",
 	.stage = MEASURE_PATH,
-	.needs = MEASURER_NEEDS(&remembered_type),
 	.state_size = sizeof(struct state),
 	.initial = &initial,
-	.sample = sample,
 	.finish = finish,
 	.release = release,
 };

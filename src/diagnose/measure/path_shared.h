@@ -14,7 +14,6 @@ struct path_measures {
 	uint64_t app_tried, app_tried_again;
 	bool app_walks;
 	uint8_t syn_unanswered;
-	uint8_t remote_known;
 };
 
 extern const struct record_type path_measures_type;
