@@ -416,20 +416,32 @@ static struct outlier_set set_of(const struct time_search *t, size_t count)
 	return set;
 }
 
-/* The first sessions of the recording, or of its threads: caches are cold. */
-static bool is_warm_up(const struct outliers *o, const struct outlier_set *few)
+/* Probability that so many sessions are so early: among the first `before` of all of them. */
+static double early_chance(uint32_t before, uint32_t count, uint32_t all)
 {
-	uint32_t before = 0, last = 0, all = 0;
+	return compare_chance(count, before, 0, all - before);
+}
+
+/*
+ * The first sessions of the recording find everything cold. Not all of them lose as much as those that stand out: those
+ * that lose the most, however many are taken, come first.
+ */
+static bool is_warm_up(const struct time_search *t, size_t count, enum profile_time time)
+{
+	const struct outliers *o = t->o;
+	_cleanup_free_ uint32_t *before = xzalloc((o->cells->slots + 1) * sizeof(*before));
+	uint32_t all = 0, last = 0;
 
 	for (uint32_t i = 0; i < o->cells->slots; i++)
-		if (outlier_set_has(few, i))
-			last = i;
-	for (uint32_t i = 0; i < o->cells->slots; i++) {
-		all += o->weight[i] > 0;
-		before += i <= last && o->weight[i];
+		before[i] = all += o->weight[i] > 0;
+	for (size_t i = 0; i < t->count && t->samples[i].excess >= COUNTS * floor_of(time); i++) {
+		last = max_of(last, before[t->samples[i].slot]);
+		if (i + 1 == count && last <= count + 1)
+			return true;
+		if (i + 1 >= count && early_chance(last, (uint32_t)i + 1, all) < BEGIN_CHANCE)
+			return true;
 	}
-	/* So many among so few first ones by chance. */
-	return before <= few->count + 1 || pow((double)before / max_of(all, 1u), few->count) < BEGIN_CHANCE;
+	return false;
 }
 
 static bool begins_take_longer(const struct outliers *o, const struct outlier_set *few)
@@ -542,7 +554,7 @@ static bool test_place(struct time_search *t, uint32_t place, enum profile_time 
 		few = set_of(t, count);
 	}
 	least = t->samples[count - 1].excess;
-	if (!is_client(time) && is_warm_up(t->o, &few))
+	if (!is_client(time) && is_warm_up(t, count, time))
 		return false;
 	if (time == PROFILE_OWN && place && !t->o->profile->places.items[place].first_child)
 		chance = max_of(chance, chance_of_losses(t, place, &few, least));
