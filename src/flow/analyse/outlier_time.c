@@ -632,6 +632,34 @@ static void know_shares(struct time_search *t)
 	t->usual_share = share;
 }
 
+/*
+ * Requests that came in one read, one after the other, are counted as one. If they wait for something else, the answers
+ * show how many there were: there are several, and they are as many times as large as usual. Neither alone does: it may
+ * pass on what comes in pieces, or send a large file.
+ */
+static void know_requests(struct time_search *t, double *ret_requests)
+{
+	const struct outliers *o = t->o;
+	uint32_t slots = o->cells->slots;
+	_cleanup_free_ double *bytes = xzalloc((slots + 1) * sizeof(*bytes));
+	double usual;
+
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct flow_row *row = &o->s->list.items[o->cells->session_of[i]];
+
+		outlier_will_read(t->o, OUTLIER_ALONE);
+		ret_requests[i] = row->requests;
+		bytes[i] = (double)row->tx_bytes / max_of((double)row->requests, 1.0);
+	}
+	usual = max_of(median_of(t, bytes), 1.0);
+	for (uint32_t i = 0; i < slots; i++) {
+		double requests = max_of(ret_requests[i], 1.0);
+
+		ret_requests[i] = max_of(ret_requests[i],
+					 min_of((double)o->cells->answers[i], round(requests * bytes[i] / usual)));
+	}
+}
+
 static void know_allowance(struct time_search *t)
 {
 	const struct outliers *o = t->o;
@@ -639,11 +667,8 @@ static void know_allowance(struct time_search *t)
 	_cleanup_free_ double *own = xzalloc((slots + 1) * sizeof(*own)), *work = xzalloc((slots + 1) * sizeof(*work));
 
 	take_values(t, 0, PROFILE_OWN, false);
-	for (uint32_t i = 0; i < slots; i++) {
-		outlier_will_read(t->o, OUTLIER_ALONE);
-		own[i] = t->values[i];
-		work[i] = o->s->list.items[o->cells->session_of[i]].requests;
-	}
+	memcpy(own, t->values, slots * sizeof(*own));
+	know_requests(t, work);
 	allow(t, own, work, INFINITY, t->for_requests);
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct flow_row *row = &o->s->list.items[o->cells->session_of[i]];

@@ -91,6 +91,7 @@ struct profiler {
 	VEC(struct missed_frame) missed_frames;
 	uint64_t client_ticks;              /* time of the open segment that waited for the client */
 	uint64_t segment_calls;             /* of it, so far */
+	uint64_t segments;                  /* number of the open or next one, from 1 on */
 	bool is_known;                      /* the open segment's session is known */
 	uint8_t group;                      /* of the open segment, once known */
 	SPILL(struct session_state) states; /* by number in demux.sessions */
@@ -487,6 +488,7 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 	}
 	p->has_taken = false;
 	*segment = (struct turn_segment){};
+	p->segments++;
 	p->pending.count = p->missed_end = 0;
 	/* A delay that comes now is of the last ones. */
 	if (p->touched.count == TOUCHED_MAX) {
@@ -763,10 +765,17 @@ static void note_operation(struct profiler *p, const struct walk *walk, const st
 	/* Who only accepts, or registers for polling, hands over: others serve. */
 	p->cells->is_client[place_now(p)] |= op->op != FLOW_OP_ACCEPT && op->op != FLOW_OP_WATCH;
 	p->cells->is_upstream[place_now(p)] |= !is_own_client(p, walk, op);
-	if (slot != DEMUX_NONE && !is_own_client(p, walk, op))
+	if (slot == DEMUX_NONE)
+		return;
+	if (!is_own_client(p, walk, op)) {
 		cell_at(p, place_now(p), slot)->has_others = true;
-	else if (slot != DEMUX_NONE && op->op == FLOW_OP_READ)
+		p->cells->wrote_in[slot] = 0;
+	} else if (op->op == FLOW_OP_READ) {
 		p->cells->reads[slot]++;
+	} else if (demux_is_data(op) && op->result > 0) {
+		p->cells->answers[slot] += p->cells->wrote_in[slot] != p->segments;
+		p->cells->wrote_in[slot] = p->segments;
+	}
 }
 
 static void note_watch(struct profiler *p, const struct flow_operation *op)
@@ -1197,6 +1206,7 @@ void profile_cells_fill(struct profile_cells *cells, struct profile *profile, co
 		.index = DEMUX_NONE,
 		.cells = cells,
 		.delays = &cells->delays,
+		.segments = 1,
 		.examines = true,
 		.fn_of = view->fn_of,
 		.since_ns = view->since_ns,

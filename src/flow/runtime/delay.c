@@ -130,10 +130,23 @@ void delay_look(struct flow_slot *t, uint64_t now, enum flow_delay kind)
 	errno = saved;
 }
 
-void delay_skip(struct flow_slot *t, uint64_t since)
+void delay_skip(struct flow_slot *t, uint64_t since, bool has_asked)
 {
 	uint64_t now = now_ticks();
+	struct schedstat stat = {}, more = {};
 
-	if (live->delay_ticks && t->delay_at && now - since >= live->delay_ticks)
-		add_record(t, now, FLOW_DELAY_RUNNING, &(struct schedstat){});
+	if (!live->delay_ticks || !t->delay_at || now - since < live->delay_ticks)
+		return;
+	if (read_cpu(&stat) && read_delay(&stat)) {
+		/* Who waits for its turn loses what those before it lose; who waits for a socket does not. */
+		if (!has_asked && stat.delay_ns >= t->delay_ns && stat.runs >= t->runs) {
+			more.delay_ns = stat.delay_ns - t->delay_ns;
+			more.runs = stat.runs - t->runs;
+		}
+		t->cpu_ns = stat.cpu_ns;
+		t->delay_ns = stat.delay_ns;
+		t->runs = stat.runs;
+	}
+	add_record(t, now, FLOW_DELAY_RUNNING, &more);
+	t->delay_at = now;
 }

@@ -246,8 +246,8 @@ struct op {
 
 /* Records how long the thread has waited for a CPU since the last time (delay.c). */
 void delay_look(struct flow_slot *t, uint64_t now, enum flow_delay kind);
-/* Since then the thread did nothing for this slot. */
-void delay_skip(struct flow_slot *t, uint64_t since);
+/* Since then the thread worked for other slots; has_asked: this one waited for a socket, not only for its turn. */
+void delay_skip(struct flow_slot *t, uint64_t since, bool has_asked);
 
 /* Starts an operation, and the clock of a thread whose first event this is. */
 static inline uint64_t op_begin(void)

@@ -76,7 +76,7 @@ int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
 	if (socket && result == 0)
 		op_end(&(struct op){FLOW_OP_WAIT, mine->asked_fd, socket, 1, start, UINT64_MAX});
 	if (current == mine)
-		delay_skip(mine, start);
+		delay_skip(mine, start, socket != 0);
 	errno = saved;
 	return result;
 }
