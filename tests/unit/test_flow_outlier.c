@@ -601,6 +601,129 @@ TEST(a_peek_waits_for_the_client_and_moves_nothing)
 	CHECK_EQ_UINT(c->group[1].sessions, 2);
 }
 
+/* Five pages are cold. Three of them take longest; that the two others also come first tells that it is the warm-up. */
+TEST(the_first_sessions_are_warming_up_even_if_some_of_them_lose_little)
+{
+	static const double cold_ms[] = {10, 3, 9, 2.5, 8};
+
+	for (unsigned is_first = 0; is_first < 2; is_first++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		struct served all[20];
+
+		for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
+			all[i] = (struct served){.work = 0.1, .runs = 1};
+		for (unsigned i = 0; i < ARRAY_SIZE(cold_ms); i++)
+			all[is_first ? i : 3 + 4 * i - i / 4].work += cold_ms[i];
+		c = compare_served(all, ARRAY_SIZE(all), &trace, &s);
+		unit_note("%s", c->answer);
+		CHECK_EQ_UINT(c->divergence.count, !is_first);
+		if (!is_first)
+			CHECK_EQ_UINT(c->group[1].sessions, 3);
+	}
+}
+
+/* One read has six requests, each of which asks another process; or one request asks it six times. */
+TEST(requests_that_came_in_one_read_wait_as_often_as_they_ask)
+{
+	for (unsigned is_one = 0; is_one < 2; is_one++) {
+		_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		unsigned long long now = 1000;
+
+		buf_add_text(&text, "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=99\n"
+				    "1 2 delay 0 1\n");
+		for (unsigned i = 1; i <= 20; i++) {
+			unsigned count = i == 9 || i == 15 ? 6 : 1;
+
+			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", now, i,
+				       1000 + i);
+			buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=99\n", now, i);
+			buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n",
+				       now + 10, now + 15, i);
+			for (unsigned k = 0; k < count; k++, now += 4000200) {
+				unsigned socket = 1000 + i * 10 + k;
+
+				buf_add_format(&text, "1 %llu call ask\n1 %llu op-connect fd=6 result=0 took=5 socket=%u\n",
+					       now + 30, now + 40, socket);
+				buf_add_format(&text, "1 %llu op-write fd=6 result=9 took=5 socket=%u aux=9\n", now + 50,
+					       socket);
+				buf_add_format(&text, "1 %llu op-read fd=6 result=9 took=4000000 socket=%u\n1 %llu return\n",
+					       now + 60, socket, now + 4000070);
+				if (!is_one || k + 1 == count)
+					buf_add_format(&text, "1 %llu op-write fd=5 result=700 took=5 socket=%u aux=700\n",
+						       now + 4000100, i);
+			}
+			buf_add_format(&text, "1 %llu return\n", now += 1000);
+		}
+		trace = sample_of_text(buf_text(&text));
+		c = compare(trace, &s);
+		unit_note("%s", c->answer);
+		CHECK_EQ_UINT(s->list.count, 20);
+		CHECK_EQ_UINT(c->divergence.count, is_one);
+		if (is_one)
+			CHECK_EQ_TEXT(c->all.items[0].function, "ask");
+	}
+}
+
+static void add_poll(struct buf *text, unsigned long long *now, const char *function, unsigned result, unsigned took)
+{
+	buf_add_format(text, "1 %llu call %s\n1 %llu op-wait fd=-1 result=%u took=%u aux=10\n", *now, function,
+		       *now + 10, result, took);
+	buf_add_format(text, "1 %llu delay-op 0 1 %u\n", *now + 11 + took, took / 1000);
+	buf_add_format(text, "1 %llu return\n", *now += took + 20);
+}
+
+/*
+ * A library polls for the next request again and again, sleeps in between, and then asks elsewhere whether it can read.
+ * It sleeps for a short time, which is the client's, or for longer than it polls.
+ */
+TEST(an_idle_client_is_polled_for_in_several_places)
+{
+	static const unsigned pauses_ns[] = {1000000, 30000000};
+
+	for (unsigned is_long = 0; is_long < ARRAY_SIZE(pauses_ns); is_long++) {
+		_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		unsigned long long now = 1000;
+
+		buf_add_text(&text, "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=99\n"
+				    "1 2 delay 0 1 1\n");
+		for (unsigned i = 1; i <= 20; i++) {
+			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", now, i,
+				       1000 + i);
+			buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=99\n", now, i);
+			buf_add_format(&text, "1 %llu call serve\n", now += 10);
+			for (unsigned k = 0; k < 2; k++) {
+				buf_add_format(&text, "1 %llu call keep\n", now += 10);
+				for (unsigned n = 0; k == 1 && n < (i == 9 || i == 15 ? 20 : 0); n++) {
+					add_poll(&text, &now, "next", 0, 10000000);
+					buf_add_format(&text, "1 %llu delay 0 1 20000\n", now += pauses_ns[is_long]);
+				}
+				add_poll(&text, &now, "next", 1, 1000);
+				buf_add_format(&text, "1 %llu return\n", now += 10);
+				add_poll(&text, &now, "readable", 1, 1000);
+				buf_add_format(&text, "1 %llu op-read fd=5 result=9 took=5 socket=%u\n", now += 10, i);
+				buf_add_format(&text, "1 %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n", now += 50000,
+					       i);
+			}
+			buf_add_format(&text, "1 %llu return\n", now += 1000);
+		}
+		trace = sample_of_text(buf_text(&text));
+		c = compare(trace, &s);
+		unit_note("%s", c->answer);
+		CHECK_EQ_UINT(s->list.count, 20);
+		CHECK_EQ_UINT(c->divergence.count, is_long);
+		if (is_long)
+			CHECK_EQ_TEXT(c->all.items[0].function, "keep");
+	}
+}
+
 /* A thread for each session, which makes most of the calls of the slow ones: it is not the first of many there. */
 TEST(a_thread_made_for_one_session_is_not_warming_up)
 {

@@ -130,23 +130,17 @@ void delay_look(struct flow_slot *t, uint64_t now, enum flow_delay kind)
 	errno = saved;
 }
 
-void delay_skip(struct flow_slot *t, uint64_t since, bool has_asked)
+void delay_skip(struct flow_slot *t, uint64_t since, const struct delay_mark *before)
 {
 	uint64_t now = now_ticks();
-	struct schedstat stat = {}, more = {};
+	struct schedstat more = {};
 
 	if (!live->delay_ticks || !t->delay_at || now - since < live->delay_ticks)
 		return;
-	if (read_cpu(&stat) && read_delay(&stat)) {
-		/* Who waits for its turn loses what those before it lose; who waits for a socket does not. */
-		if (!has_asked && stat.delay_ns >= t->delay_ns && stat.runs >= t->runs) {
-			more.delay_ns = stat.delay_ns - t->delay_ns;
-			more.runs = stat.runs - t->runs;
-		}
-		t->cpu_ns = stat.cpu_ns;
-		t->delay_ns = stat.delay_ns;
-		t->runs = stat.runs;
+	/* The others have looked, and what is known about the thread came along. */
+	if (before && before->tid == t->tid && t->delay_ns >= before->delay_ns && t->runs >= before->runs) {
+		more.delay_ns = t->delay_ns - before->delay_ns;
+		more.runs = t->runs - before->runs;
 	}
 	add_record(t, now, FLOW_DELAY_RUNNING, &more);
-	t->delay_at = now;
 }
