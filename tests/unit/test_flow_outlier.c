@@ -634,27 +634,33 @@ TEST(requests_that_came_in_one_read_wait_as_often_as_they_ask)
 		_cleanup_(comparison_freep) struct comparison *c = NULL;
 		unsigned long long now = 1000;
 
-		buf_add_text(&text, "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=99\n"
-				    "1 2 delay 0 1\n");
+		buf_add_text(&text,
+			     "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=99\n"
+			     "1 2 delay 0 1\n");
 		for (unsigned i = 1; i <= 20; i++) {
 			unsigned count = i == 9 || i == 15 ? 6 : 1;
 
-			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", now, i,
-				       1000 + i);
+			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n",
+				       now, i, 1000 + i);
 			buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=99\n", now, i);
 			buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n",
 				       now + 10, now + 15, i);
 			for (unsigned k = 0; k < count; k++, now += 4000200) {
 				unsigned socket = 1000 + i * 10 + k;
 
-				buf_add_format(&text, "1 %llu call ask\n1 %llu op-connect fd=6 result=0 took=5 socket=%u\n",
+				buf_add_format(&text,
+					       "1 %llu call ask\n"
+					       "1 %llu op-connect fd=6 result=0 took=5 socket=%u\n",
 					       now + 30, now + 40, socket);
-				buf_add_format(&text, "1 %llu op-write fd=6 result=9 took=5 socket=%u aux=9\n", now + 50,
-					       socket);
-				buf_add_format(&text, "1 %llu op-read fd=6 result=9 took=4000000 socket=%u\n1 %llu return\n",
+				buf_add_format(&text, "1 %llu op-write fd=6 result=9 took=5 socket=%u aux=9\n",
+					       now + 50, socket);
+				buf_add_format(&text,
+					       "1 %llu op-read fd=6 result=9 took=4000000 socket=%u\n"
+					       "1 %llu return\n",
 					       now + 60, socket, now + 4000070);
 				if (!is_one || k + 1 == count)
-					buf_add_format(&text, "1 %llu op-write fd=5 result=700 took=5 socket=%u aux=700\n",
+					buf_add_format(&text,
+						       "1 %llu op-write fd=5 result=700 took=5 socket=%u aux=700\n",
 						       now + 4000100, i);
 			}
 			buf_add_format(&text, "1 %llu return\n", now += 1000);
@@ -692,11 +698,12 @@ TEST(an_idle_client_is_polled_for_in_several_places)
 		_cleanup_(comparison_freep) struct comparison *c = NULL;
 		unsigned long long now = 1000;
 
-		buf_add_text(&text, "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=99\n"
-				    "1 2 delay 0 1 1\n");
+		buf_add_text(&text,
+			     "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=99\n"
+			     "1 2 delay 0 1 1\n");
 		for (unsigned i = 1; i <= 20; i++) {
-			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", now, i,
-				       1000 + i);
+			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n",
+				       now, i, 1000 + i);
 			buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=99\n", now, i);
 			buf_add_format(&text, "1 %llu call serve\n", now += 10);
 			for (unsigned k = 0; k < 2; k++) {
@@ -709,8 +716,8 @@ TEST(an_idle_client_is_polled_for_in_several_places)
 				buf_add_format(&text, "1 %llu return\n", now += 10);
 				add_poll(&text, &now, "readable", 1, 1000);
 				buf_add_format(&text, "1 %llu op-read fd=5 result=9 took=5 socket=%u\n", now += 10, i);
-				buf_add_format(&text, "1 %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n", now += 50000,
-					       i);
+				buf_add_format(&text, "1 %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n",
+					       now += 50000, i);
 			}
 			buf_add_format(&text, "1 %llu return\n", now += 1000);
 		}

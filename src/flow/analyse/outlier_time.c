@@ -53,6 +53,8 @@
 #define SAME_SHARE 0.125
 /* A set that is so early by chance with less than this probability is the warm-up. */
 #define BEGIN_CHANCE 0.005
+/* The first sessions, at most, among which others lose less. */
+#define BEGIN_SHARE (1.0 / 3)
 /* Smallest excess of a member that does not stand out where most of the time is, of the mean of the set. */
 #define ELSEWHERE_SHARE (1.0 / 3)
 /* Smallest logarithm of the chance of such a set, as a share of that of the sessions that do. */
@@ -416,29 +418,36 @@ static struct outlier_set set_of(const struct time_search *t, size_t count)
 	return set;
 }
 
-/* Probability that so many sessions are so early: among the first `before` of all of them. */
+/* Probability that `count` of all sessions are among the first `before`. */
 static double early_chance(uint32_t before, uint32_t count, uint32_t all)
 {
 	return compare_chance(count, before, 0, all - before);
 }
 
 /*
- * The first sessions of the recording find everything cold. Not all of them lose as much as those that stand out: those
- * that lose the most, however many are taken, come first.
+ * The first sessions of the recording find everything cold. Not all of them lose as much as those that stand out: of
+ * the sessions that lose a fair part of it, however many are taken, the first ones lose the most.
  */
-static bool is_warm_up(const struct time_search *t, size_t count, enum profile_time time)
+static bool is_warm_up(const struct time_search *t, size_t count)
 {
 	const struct outliers *o = t->o;
 	_cleanup_free_ uint32_t *before = xzalloc((o->cells->slots + 1) * sizeof(*before));
 	uint32_t all = 0, last = 0;
+	double mean = 0;
 
 	for (uint32_t i = 0; i < o->cells->slots; i++)
 		before[i] = all += o->weight[i] > 0;
-	for (size_t i = 0; i < t->count && t->samples[i].excess >= COUNTS * floor_of(time); i++) {
+	for (size_t i = 0; i < count; i++) {
 		last = max_of(last, before[t->samples[i].slot]);
-		if (i + 1 == count && last <= count + 1)
-			return true;
-		if (i + 1 >= count && early_chance(last, (uint32_t)i + 1, all) < BEGIN_CHANCE)
+		mean += t->samples[i].excess / (double)count;
+	}
+	if (last <= count + 1 || early_chance(last, (uint32_t)count, all) < BEGIN_CHANCE)
+		return true;
+	for (size_t i = count; i < t->count && t->samples[i].excess >= SAME_SHARE * mean; i++) {
+		last = max_of(last, before[t->samples[i].slot]);
+		if (last > BEGIN_SHARE * all)
+			return false;
+		if (early_chance(last, (uint32_t)i + 1, all) < BEGIN_CHANCE)
 			return true;
 	}
 	return false;
@@ -554,7 +563,7 @@ static bool test_place(struct time_search *t, uint32_t place, enum profile_time 
 		few = set_of(t, count);
 	}
 	least = t->samples[count - 1].excess;
-	if (!is_client(time) && is_warm_up(t, count, time))
+	if (!is_client(time) && is_warm_up(t, count))
 		return false;
 	if (time == PROFILE_OWN && place && !t->o->profile->places.items[place].first_child)
 		chance = max_of(chance, chance_of_losses(t, place, &few, least));

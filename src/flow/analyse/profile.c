@@ -82,9 +82,9 @@ struct profiler {
 	uint64_t weight;        /* sessions represented by the current thread */
 	VEC(struct timed_frame) frames;
 	VEC(struct held_call) held;
-	bool examines;                      /* waits count as turn.h says; otherwise all of them */
-	struct turn_segment segment;        /* the open one */
-	VEC(struct pending_wait) pending;   /* in the open segment, for whatever the next operation is about */
+	bool examines;                    /* waits count as turn.h says; otherwise all of them */
+	struct turn_segment segment;      /* the open one */
+	VEC(struct pending_wait) pending; /* in the open segment, for whatever the next operation is about */
 	/* The last of them, if it ended without an answer, and what of the open calls was counted until then. */
 	struct turn_wait missed;
 	uint64_t missed_end; /* 0: it had one */
@@ -710,7 +710,7 @@ static void add_pending(struct profiler *p, const struct pending_wait *more)
 }
 
 /*
- * A program asks for the same again after a short pause: it waits meanwhile, too. The pause is spent in the innermost
+ * A program asks for the same again after a short pause: it also waits meanwhile. The pause is spent in the innermost
  * call that was open all the time.
  */
 static void see_pause(struct profiler *p, const struct walk *walk, uint64_t start_ticks)
@@ -731,13 +731,12 @@ static void see_pause(struct profiler *p, const struct walk *walk, uint64_t star
 static void note_missed(struct profiler *p, const struct flow_operation *op, uint32_t place)
 {
 	p->missed = (struct turn_wait){.place = place, .ticks = op->end_ticks - op->start_ticks};
-	p->missed_end = op->result == 0 && p->missed.ticks > p->s->trace->ticks_per_second / PATIENT_PART
-				? op->end_ticks
-				: 0;
+	p->missed_end =
+		op->result == 0 && p->missed.ticks > p->s->trace->ticks_per_second / PATIENT_PART ? op->end_ticks : 0;
 	p->missed_frames.count = 0;
 	for (size_t i = 0; i < p->frames.count && p->missed_end; i++)
-		vec_push(&p->missed_frames, ((struct missed_frame){p->frames.items[i].delay_ticks,
-								   p->frames.items[i].cpu_ticks}));
+		vec_push(&p->missed_frames,
+			 ((struct missed_frame){p->frames.items[i].delay_ticks, p->frames.items[i].cpu_ticks}));
 }
 
 /* A wait is for the client if the next operation is on its socket; unless it is known to be for another one. */
@@ -971,7 +970,8 @@ static void look_after_wait(struct profiler *p, const struct walk *walk, uint64_
 			    double delay_share)
 {
 	const struct timed_frame *frame = &p->frames.items[p->frames.count - 1];
-	struct pending_wait more = {.place = frame->place, .delay_ticks = -frame->delay_ticks, .cpu_ticks = -frame->cpu_ticks};
+	struct pending_wait more = {
+		.place = frame->place, .delay_ticks = -frame->delay_ticks, .cpu_ticks = -frame->cpu_ticks};
 
 	look_at_places(p, walk, now, look, delay_share);
 	more.delay_ticks += frame->delay_ticks;
