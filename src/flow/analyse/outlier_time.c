@@ -47,13 +47,15 @@
 #define BYTE_NS 5.0
 /* Smallest excess of waiting for another process, if no others wait for it. */
 #define ALONE_NS 1e7
+/* Largest excess of waiting for another process that its delays explain, if those of this program are as long. */
+#define SLICES_NS 2e7
 /* Sessions that begin a thread are special if they are at most this share, and at least half of them take longer. */
 #define BEGINS_SHARE 0.2
 /* Smallest excess of a member, as a share of the mean of the set. */
 #define SAME_SHARE 0.125
 /* A set that is so early by chance with less than this probability is the warm-up. */
 #define BEGIN_CHANCE 0.005
-/* The first sessions, at most, among which others lose less. */
+/* The first sessions, at most. */
 #define BEGIN_SHARE (1.0 / 3)
 /* Smallest excess of a member that does not stand out where most of the time is, of the mean of the set. */
 #define ELSEWHERE_SHARE (1.0 / 3)
@@ -365,6 +367,19 @@ static double expect(const struct time_search *t, enum profile_time time, size_t
 	return most;
 }
 
+/*
+ * What another process may lose in one answer: it is woken for the question, starts a thread, is interrupted. Its threads
+ * are not recorded; they wait for a CPU as long as this program's do. A delay of more than some time slices is rarer.
+ */
+static double delays_of_others(const struct time_search *t)
+{
+	double sum = 0;
+
+	for (size_t i = 1; i <= NEXT; i++)
+		sum += delay_noise_longest(&t->noise, i);
+	return sum;
+}
+
 /* So many sessions, the last with this excess, by chance. */
 static double set_chance(const struct time_search *t, enum profile_time time, double k, size_t count, double excess)
 {
@@ -375,6 +390,8 @@ static double set_chance(const struct time_search *t, enum profile_time time, do
 	/* More than half of those that wait for another process are the usual case: others do not show how long it may
 	 * take. */
 	if (t->others > 0 && k * 2 > t->others && excess < ALONE_NS)
+		return 1;
+	if (t->others > 0 && excess < min_of(delays_of_others(t), SLICES_NS))
 		return 1;
 	/* As many recorded scheduling delays are at least as long. */
 	if (time == PROFILE_OWN && delay_noise_count(&t->noise, excess) >= k)
@@ -441,14 +458,14 @@ static bool is_warm_up(const struct time_search *t, size_t count)
 		last = max_of(last, before[t->samples[i].slot]);
 		mean += t->samples[i].excess / (double)count;
 	}
-	if (last <= count + 1 || early_chance(last, (uint32_t)count, all) < BEGIN_CHANCE)
+	if (last <= count + 1)
 		return true;
-	for (size_t i = count; i < t->count && t->samples[i].excess >= SAME_SHARE * mean; i++) {
-		last = max_of(last, before[t->samples[i].slot]);
-		if (last > BEGIN_SHARE * all)
-			return false;
-		if (early_chance(last, (uint32_t)i + 1, all) < BEGIN_CHANCE)
+	for (size_t i = count; last <= BEGIN_SHARE * all; i++) {
+		if (early_chance(last, (uint32_t)i, all) < BEGIN_CHANCE)
 			return true;
+		if (i == t->count || t->samples[i].excess < SAME_SHARE * mean)
+			break;
+		last = max_of(last, before[t->samples[i].slot]);
 	}
 	return false;
 }
