@@ -375,6 +375,32 @@ TEST(an_excess_as_long_as_the_delays_of_the_machine_is_no_evidence)
 	}
 }
 
+/* Two answers of another process come late. Three delays of this program are half as long, or none; or it is too late. */
+TEST(another_process_is_delayed_as_this_one_is)
+{
+	static const struct {
+		double delay, other;
+		bool is_named;
+	} cases[] = {{0, 14, true}, {5, 14, false}, {5, 40, true}};
+
+	for (size_t k = 0; k < ARRAY_SIZE(cases); k++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		struct served all[40];
+
+		for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
+			all[i] = (struct served){.work = 0.1, .other = 1, .runs = 1};
+		for (unsigned i = 5; i < 35; i += 10)
+			all[i] = (struct served){
+				.work = 0.1 + cases[k].delay, .delay = cases[k].delay, .other = 1, .runs = 1};
+		all[18].other = all[31].other = cases[k].other;
+		c = compare_served(all, ARRAY_SIZE(all), &trace, &s);
+		unit_note("case %zu: %s", k, c->answer);
+		CHECK_EQ_UINT(c->divergence.count, cases[k].is_named);
+	}
+}
+
 /* What a request that no other session makes usually takes is not known. */
 TEST(a_kind_of_request_that_no_other_session_makes_may_compute_longer)
 {
