@@ -375,7 +375,7 @@ TEST(an_excess_as_long_as_the_delays_of_the_machine_is_no_evidence)
 	}
 }
 
-/* Two answers of another process come late. Three delays of this program are half as long, or none; or it is too late. */
+/* Two answers of another process come late. Three delays of this program are a third as long, or none, or short. */
 TEST(another_process_is_delayed_as_this_one_is)
 {
 	static const struct {

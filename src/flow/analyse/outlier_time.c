@@ -368,8 +368,8 @@ static double expect(const struct time_search *t, enum profile_time time, size_t
 }
 
 /*
- * What another process may lose in one answer: it is woken for the question, starts a thread, is interrupted. Its threads
- * are not recorded; they wait for a CPU as long as this program's do. A delay of more than some time slices is rarer.
+ * What another process may lose in one answer: it is woken for the question, starts a thread, is interrupted. Its
+ * threads are not recorded; they wait for a CPU as long as this program's do. Long ones are rare.
  */
 static double delays_of_others(const struct time_search *t)
 {
