@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two user threads that take turns, three times, each in a function of its own; then a third on the first's stack. */
+/*
+ * Two user threads that take turns, three times, each in a function of its own; then a third on the first's stack. With
+ * an argument the second one computes instead of resting.
+ */
 #include <time.h>
 #include <ucontext.h>
 
@@ -8,6 +11,7 @@
 
 static ucontext_t home, users[2];
 static char stacks[2][STACK_BYTES];
+static int computes;
 
 void pass_on(int user)
 {
@@ -18,7 +22,10 @@ void rest(void)
 {
 	struct timespec time = {.tv_nsec = 5000000};
 
-	nanosleep(&time, NULL);
+	if (!computes)
+		nanosleep(&time, NULL);
+	for (clock_t end = clock() + CLOCKS_PER_SEC / 50; computes && clock() < end;)
+		;
 }
 
 void first(void)
@@ -53,8 +60,10 @@ void resume(int user)
 	swapcontext(&home, &users[user]);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	(void)argv;
+	computes = argc > 1;
 	start(0, first, stacks[0]);
 	start(1, second, stacks[1]);
 	/* The first one never returns. */

@@ -27,4 +27,21 @@ first = [ns for _, ns in of('first')][0]
 assert 9e6 < first < of('main')[0][1] and of('second')[0][1] > 14e6 and 4e6 < of('third')[0][1] < first, rows
 PYTHON
 is "$("$nest" flow info "$room/t" --json | sed -n 's/.*"lost":\([^,}]*\).*/\1/p')" 0 'nothing is lost'
+
+# Both on one CPU: what the second one loses to the other program, the first one loses with it.
+cpu=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+taskset -c "$cpu" python3 -c 'while True: pass' &
+other=$!
+taskset -c "$cpu" "$nest" flow record -o "$room/busy" -- "$room/program" computes >"$room/out" 2>"$room/err"
+is $? 0 'recorded beside another program'
+kill $other
+wait $other 2>/dev/null
+"$nest" flow info "$room/busy" --events >"$room/events" 2>>"$room/err"
+ok 'who waits for its turn knows how long the thread had no CPU' python3 - "$room/events" <<'PYTHON'
+import sys
+rows = [line.split() for line in open(sys.argv[1])]
+thread = next(row[0] for row in rows if row[2] == 'call' and row[3].endswith('!first'))
+delays = [int(row[3]) for row in rows if row[0] == thread and row[2] == 'delay']
+assert sum(delays) > 5e6, delays
+PYTHON
 finish

@@ -375,6 +375,32 @@ TEST(an_excess_as_long_as_the_delays_of_the_machine_is_no_evidence)
 	}
 }
 
+/* Two answers of another process come late. Three delays of this program are a third as long, or none, or short. */
+TEST(another_process_is_delayed_as_this_one_is)
+{
+	static const struct {
+		double delay, other;
+		bool is_named;
+	} cases[] = {{0, 14, true}, {5, 14, false}, {5, 40, true}};
+
+	for (size_t k = 0; k < ARRAY_SIZE(cases); k++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		struct served all[40];
+
+		for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
+			all[i] = (struct served){.work = 0.1, .other = 1, .runs = 1};
+		for (unsigned i = 5; i < 35; i += 10)
+			all[i] = (struct served){
+				.work = 0.1 + cases[k].delay, .delay = cases[k].delay, .other = 1, .runs = 1};
+		all[18].other = all[31].other = cases[k].other;
+		c = compare_served(all, ARRAY_SIZE(all), &trace, &s);
+		unit_note("case %zu: %s", k, c->answer);
+		CHECK_EQ_UINT(c->divergence.count, cases[k].is_named);
+	}
+}
+
 /* What a request that no other session makes usually takes is not known. */
 TEST(a_kind_of_request_that_no_other_session_makes_may_compute_longer)
 {
@@ -599,6 +625,155 @@ TEST(a_peek_waits_for_the_client_and_moves_nothing)
 	CHECK_EQ_UINT(c->all.items[0].time, PROFILE_DRIP);
 	CHECK_EQ_TEXT(c->all.items[0].waits_in, "get_line");
 	CHECK_EQ_UINT(c->group[1].sessions, 2);
+}
+
+/* Five pages are cold. Three of them take longest; that the two others also come first tells that it is the warm-up. */
+TEST(the_first_sessions_are_warming_up_even_if_some_of_them_lose_little)
+{
+	static const double cold_ms[] = {20, 4, 18, 3.5, 16};
+
+	for (unsigned is_first = 0; is_first < 2; is_first++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		struct served all[20];
+
+		for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
+			all[i] = (struct served){.work = 0.1, .runs = 1};
+		for (unsigned i = 0; i < ARRAY_SIZE(cold_ms); i++)
+			all[is_first ? 1 + i : 3 + 4 * i].work += cold_ms[i];
+		c = compare_served(all, ARRAY_SIZE(all), &trace, &s);
+		unit_note("%s", c->answer);
+		CHECK_EQ_UINT(c->divergence.count, !is_first);
+		if (!is_first)
+			CHECK_EQ_UINT(c->group[1].sessions, 3);
+	}
+}
+
+/* Two of 60 take longest. Of the others, those that lose some time are all before the last one of the two by chance. */
+TEST(sessions_of_the_first_two_thirds_are_not_warming_up)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+	_cleanup_(comparison_freep) struct comparison *c = NULL;
+	struct served all[60];
+
+	for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
+		all[i] = (struct served){.work = 0.1, .runs = 1};
+	for (unsigned i = 3; i < 39; i += 3)
+		all[i].work = 14;
+	all[20].work = all[39].work = 100;
+	c = compare_served(all, ARRAY_SIZE(all), &trace, &s);
+	unit_note("%s", c->answer);
+	REQUIRE(c->divergence.count == 1);
+	CHECK_EQ_UINT(c->group[1].sessions, 2);
+}
+
+/* One read has six requests, each of which asks another process; or one request asks it six times. */
+TEST(requests_that_came_in_one_read_wait_as_often_as_they_ask)
+{
+	for (unsigned is_one = 0; is_one < 2; is_one++) {
+		_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		unsigned long long now = 1000;
+
+		buf_add_text(&text,
+			     "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=99\n"
+			     "1 2 delay 0 1\n");
+		for (unsigned i = 1; i <= 20; i++) {
+			unsigned count = i == 9 || i == 15 ? 6 : 1;
+
+			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n",
+				       now, i, 1000 + i);
+			buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=99\n", now, i);
+			buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n",
+				       now + 10, now + 15, i);
+			for (unsigned k = 0; k < count; k++, now += 4000200) {
+				unsigned socket = 1000 + i * 10 + k;
+
+				buf_add_format(&text,
+					       "1 %llu call ask\n"
+					       "1 %llu op-connect fd=6 result=0 took=5 socket=%u\n",
+					       now + 30, now + 40, socket);
+				buf_add_format(&text, "1 %llu op-write fd=6 result=9 took=5 socket=%u aux=9\n",
+					       now + 50, socket);
+				buf_add_format(&text,
+					       "1 %llu op-read fd=6 result=9 took=4000000 socket=%u\n"
+					       "1 %llu return\n",
+					       now + 60, socket, now + 4000070);
+				if (!is_one || k + 1 == count)
+					buf_add_format(&text,
+						       "1 %llu op-write fd=5 result=700 took=5 socket=%u aux=700\n",
+						       now + 4000100, i);
+			}
+			buf_add_format(&text, "1 %llu return\n", now += 1000);
+		}
+		trace = sample_of_text(buf_text(&text));
+		c = compare(trace, &s);
+		unit_note("%s", c->answer);
+		CHECK_EQ_UINT(s->list.count, 20);
+		CHECK_EQ_UINT(c->divergence.count, is_one);
+		if (is_one)
+			CHECK_EQ_TEXT(c->all.items[0].function, "ask");
+	}
+}
+
+static void add_poll(struct buf *text, unsigned long long *now, const char *function, unsigned result, unsigned took)
+{
+	buf_add_format(text, "1 %llu call %s\n1 %llu op-wait fd=-1 result=%u took=%u aux=10\n", *now, function,
+		       *now + 10, result, took);
+	buf_add_format(text, "1 %llu delay-op 0 1 %u\n", *now + 11 + took, took / 50);
+	buf_add_format(text, "1 %llu return\n", *now += took + 20);
+}
+
+/*
+ * A library polls for the next request again and again, sleeps in between, and then asks elsewhere whether it can read.
+ * It sleeps for a short time, which is the client's, or for longer than it polls.
+ */
+TEST(an_idle_client_is_polled_for_in_several_places)
+{
+	static const unsigned pauses_ns[] = {1000000, 30000000};
+
+	for (unsigned is_long = 0; is_long < ARRAY_SIZE(pauses_ns); is_long++) {
+		_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		unsigned long long now = 1000;
+
+		buf_add_text(&text,
+			     "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=99\n"
+			     "1 2 delay 0 1 1\n");
+		for (unsigned i = 1; i <= 20; i++) {
+			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n",
+				       now, i, 1000 + i);
+			buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=99\n", now, i);
+			buf_add_format(&text, "1 %llu call serve\n", now += 10);
+			for (unsigned k = 0; k < 2; k++) {
+				buf_add_format(&text, "1 %llu call keep\n", now += 10);
+				for (unsigned n = 0; k == 1 && n < (i == 9 || i == 15 ? 20 : 0); n++) {
+					add_poll(&text, &now, "next", 0, 10000000);
+					buf_add_format(&text, "1 %llu delay 0 1 20000\n", now += pauses_ns[is_long]);
+				}
+				add_poll(&text, &now, "next", 1, 1000);
+				buf_add_format(&text, "1 %llu return\n", now += 10);
+				add_poll(&text, &now, "readable", 1, 1000);
+				buf_add_format(&text, "1 %llu op-read fd=5 result=9 took=5 socket=%u\n", now += 10, i);
+				buf_add_format(&text, "1 %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n",
+					       now += 50000, i);
+			}
+			buf_add_format(&text, "1 %llu return\n", now += 1000);
+		}
+		trace = sample_of_text(buf_text(&text));
+		c = compare(trace, &s);
+		unit_note("%s", c->answer);
+		CHECK_EQ_UINT(s->list.count, 20);
+		CHECK_EQ_UINT(c->divergence.count, is_long);
+		if (is_long)
+			CHECK_EQ_TEXT(c->all.items[0].function, "keep");
+	}
 }
 
 /* A thread for each session, which makes most of the calls of the slow ones: it is not the first of many there. */

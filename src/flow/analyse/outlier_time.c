@@ -47,12 +47,16 @@
 #define BYTE_NS 5.0
 /* Smallest excess of waiting for another process, if no others wait for it. */
 #define ALONE_NS 1e7
+/* Largest excess of waiting for another process that its delays explain, if those of this program are as long. */
+#define SLICES_NS 2e7
 /* Sessions that begin a thread are special if they are at most this share, and at least half of them take longer. */
 #define BEGINS_SHARE 0.2
 /* Smallest excess of a member, as a share of the mean of the set. */
 #define SAME_SHARE 0.125
 /* A set that is so early by chance with less than this probability is the warm-up. */
 #define BEGIN_CHANCE 0.005
+/* The first sessions, at most. */
+#define BEGIN_SHARE (1.0 / 3)
 /* Smallest excess of a member that does not stand out where most of the time is, of the mean of the set. */
 #define ELSEWHERE_SHARE (1.0 / 3)
 /* Smallest logarithm of the chance of such a set, as a share of that of the sessions that do. */
@@ -363,6 +367,19 @@ static double expect(const struct time_search *t, enum profile_time time, size_t
 	return most;
 }
 
+/*
+ * What another process may lose in one answer: it is woken for the question, starts a thread, is interrupted. Its
+ * threads are not recorded; they wait for a CPU as long as this program's do. Long ones are rare.
+ */
+static double delays_of_others(const struct time_search *t)
+{
+	double sum = 0;
+
+	for (size_t i = 1; i <= NEXT; i++)
+		sum += delay_noise_longest(&t->noise, i);
+	return sum;
+}
+
 /* So many sessions, the last with this excess, by chance. */
 static double set_chance(const struct time_search *t, enum profile_time time, double k, size_t count, double excess)
 {
@@ -373,6 +390,8 @@ static double set_chance(const struct time_search *t, enum profile_time time, do
 	/* More than half of those that wait for another process are the usual case: others do not show how long it may
 	 * take. */
 	if (t->others > 0 && k * 2 > t->others && excess < ALONE_NS)
+		return 1;
+	if (t->others > 0 && excess < min_of(delays_of_others(t), SLICES_NS))
 		return 1;
 	/* As many recorded scheduling delays are at least as long. */
 	if (time == PROFILE_OWN && delay_noise_count(&t->noise, excess) >= k)
@@ -416,20 +435,39 @@ static struct outlier_set set_of(const struct time_search *t, size_t count)
 	return set;
 }
 
-/* The first sessions of the recording, or of its threads: caches are cold. */
-static bool is_warm_up(const struct outliers *o, const struct outlier_set *few)
+/* Probability that `count` of all sessions are among the first `before`. */
+static double early_chance(uint32_t before, uint32_t count, uint32_t all)
 {
-	uint32_t before = 0, last = 0, all = 0;
+	return compare_chance(count, before, 0, all - before);
+}
+
+/*
+ * The first sessions of the recording find everything cold. Not all of them lose as much as those that stand out: of
+ * the sessions that lose a fair part of it, however many are taken, the first ones lose the most.
+ */
+static bool is_warm_up(const struct time_search *t, size_t count)
+{
+	const struct outliers *o = t->o;
+	_cleanup_free_ uint32_t *before = xzalloc((o->cells->slots + 1) * sizeof(*before));
+	uint32_t all = 0, last = 0;
+	double mean = 0;
 
 	for (uint32_t i = 0; i < o->cells->slots; i++)
-		if (outlier_set_has(few, i))
-			last = i;
-	for (uint32_t i = 0; i < o->cells->slots; i++) {
-		all += o->weight[i] > 0;
-		before += i <= last && o->weight[i];
+		before[i] = all += o->weight[i] > 0;
+	for (size_t i = 0; i < count; i++) {
+		last = max_of(last, before[t->samples[i].slot]);
+		mean += t->samples[i].excess / (double)count;
 	}
-	/* So many among so few first ones by chance. */
-	return before <= few->count + 1 || pow((double)before / max_of(all, 1u), few->count) < BEGIN_CHANCE;
+	if (last <= count + 1)
+		return true;
+	for (size_t i = count; last <= BEGIN_SHARE * all; i++) {
+		if (early_chance(last, (uint32_t)i, all) < BEGIN_CHANCE)
+			return true;
+		if (i == t->count || t->samples[i].excess < SAME_SHARE * mean)
+			break;
+		last = max_of(last, before[t->samples[i].slot]);
+	}
+	return false;
 }
 
 static bool begins_take_longer(const struct outliers *o, const struct outlier_set *few)
@@ -542,7 +580,7 @@ static bool test_place(struct time_search *t, uint32_t place, enum profile_time 
 		few = set_of(t, count);
 	}
 	least = t->samples[count - 1].excess;
-	if (!is_client(time) && is_warm_up(t->o, &few))
+	if (!is_client(time) && is_warm_up(t, count))
 		return false;
 	if (time == PROFILE_OWN && place && !t->o->profile->places.items[place].first_child)
 		chance = max_of(chance, chance_of_losses(t, place, &few, least));
@@ -620,6 +658,34 @@ static void know_shares(struct time_search *t)
 	t->usual_share = share;
 }
 
+/*
+ * Requests that came in one read, one after the other, are counted as one. If they wait for something else, the answers
+ * show how many there were: there are several, and they are as many times as large as usual. Neither alone does: it may
+ * pass on what comes in pieces, or send a large file.
+ */
+static void know_requests(struct time_search *t, double *ret_requests)
+{
+	const struct outliers *o = t->o;
+	uint32_t slots = o->cells->slots;
+	_cleanup_free_ double *bytes = xzalloc((slots + 1) * sizeof(*bytes));
+	double usual;
+
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct flow_row *row = &o->s->list.items[o->cells->session_of[i]];
+
+		outlier_will_read(t->o, OUTLIER_ALONE);
+		ret_requests[i] = row->requests;
+		bytes[i] = (double)row->tx_bytes / max_of((double)row->requests, 1.0);
+	}
+	usual = max_of(median_of(t, bytes), 1.0);
+	for (uint32_t i = 0; i < slots; i++) {
+		double requests = max_of(ret_requests[i], 1.0);
+
+		ret_requests[i] = max_of(ret_requests[i],
+					 min_of((double)o->cells->answers[i], round(requests * bytes[i] / usual)));
+	}
+}
+
 static void know_allowance(struct time_search *t)
 {
 	const struct outliers *o = t->o;
@@ -627,11 +693,8 @@ static void know_allowance(struct time_search *t)
 	_cleanup_free_ double *own = xzalloc((slots + 1) * sizeof(*own)), *work = xzalloc((slots + 1) * sizeof(*work));
 
 	take_values(t, 0, PROFILE_OWN, false);
-	for (uint32_t i = 0; i < slots; i++) {
-		outlier_will_read(t->o, OUTLIER_ALONE);
-		own[i] = t->values[i];
-		work[i] = o->s->list.items[o->cells->session_of[i]].requests;
-	}
+	memcpy(own, t->values, slots * sizeof(*own));
+	know_requests(t, work);
 	allow(t, own, work, INFINITY, t->for_requests);
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct flow_row *row = &o->s->list.items[o->cells->session_of[i]];

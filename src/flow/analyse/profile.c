@@ -55,6 +55,17 @@ struct idle_work {
 	uint64_t times, least_calls;
 };
 
+/* A wait whose reason is not known before the next operation; what counts so far of its time at the place. */
+struct pending_wait {
+	uint32_t place;
+	uint64_t ticks, delay_ticks, cpu_ticks;
+};
+
+/* What of an open call was scheduling delay and CPU time, when a wait in it ended without an answer. */
+struct missed_frame {
+	uint64_t delay_ticks, cpu_ticks;
+};
+
 /* What was last given to epoll with a socket, and when. */
 struct watched {
 	uint64_t data, ticks;
@@ -71,11 +82,16 @@ struct profiler {
 	uint64_t weight;        /* sessions represented by the current thread */
 	VEC(struct timed_frame) frames;
 	VEC(struct held_call) held;
-	bool examines;                      /* waits count as turn.h says; otherwise all of them */
-	struct turn_segment segment;        /* the open one */
-	struct turn_wait pending;           /* a wait in the open segment, for whatever the next operation is about */
+	bool examines;                    /* waits count as turn.h says; otherwise all of them */
+	struct turn_segment segment;      /* the open one */
+	VEC(struct pending_wait) pending; /* in the open segment, for whatever the next operation is about */
+	/* The last of them, if it ended without an answer, and what of the open calls was counted until then. */
+	struct turn_wait missed;
+	uint64_t missed_end; /* 0: it had one */
+	VEC(struct missed_frame) missed_frames;
 	uint64_t client_ticks;              /* time of the open segment that waited for the client */
 	uint64_t segment_calls;             /* of it, so far */
+	uint64_t segments;                  /* number of the open or next one, from 1 on */
 	bool is_known;                      /* the open segment's session is known */
 	uint8_t group;                      /* of the open segment, once known */
 	SPILL(struct session_state) states; /* by number in demux.sessions */
@@ -90,7 +106,8 @@ struct profiler {
 	bool has_taken;                /* a value, outside of all segments: the next one is for it */
 	VEC(struct flow_ready) ready;  /* what it reported */
 	SPILL(struct watched) watched; /* by socket */
-	bool is_client_op;             /* the last operation was on a client's socket */
+	bool is_client_op;             /* the last operation was on a client's socket, */
+	bool is_pending_op;            /* or is the last one in `pending` */
 	struct profile_delays *delays; /* NULL: not examined */
 	VEC(uint32_t) window;          /* cells with own time since the last look at the thread's delays */
 	bool is_idle_op;               /* the last operation is the one of idle_ticks */
@@ -471,7 +488,8 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 	}
 	p->has_taken = false;
 	*segment = (struct turn_segment){};
-	p->pending = (struct turn_wait){};
+	p->segments++;
+	p->pending.count = p->missed_end = 0;
 	/* A delay that comes now is of the last ones. */
 	if (p->touched.count == TOUCHED_MAX) {
 		p->touched.count /= 2;
@@ -546,13 +564,26 @@ static void leave_out(struct profiler *p, const struct walk *walk, const struct 
 	p->client_ticks += op->end_ticks - op->start_ticks;
 }
 
-/* The pending wait was for the client after all. */
-static void take_pending(struct profiler *p, const struct walk *walk)
+/* The pending waits were for the client after all: their sum, at the place of the longest. */
+static struct turn_wait take_pending(struct profiler *p, const struct walk *walk)
 {
-	if (p->pending.ticks)
+	struct turn_wait all = {};
+	uint64_t most = 0;
+
+	vec_each(&p->pending, wait) {
 		count_in_segment(p, walk,
-				 &(struct held_call){.place = p->pending.place, .self_ticks = -p->pending.ticks});
-	p->client_ticks += p->pending.ticks;
+				 &(struct held_call){.place = wait->place,
+						     .self_ticks = -wait->ticks,
+						     .delay_ticks = -wait->delay_ticks,
+						     .cpu_ticks = -wait->cpu_ticks});
+		all.ticks += wait->ticks;
+		if (wait->ticks > most) {
+			most = wait->ticks;
+			all.place = wait->place;
+		}
+	}
+	p->client_ticks += all.ticks;
+	return all;
 }
 
 static uint32_t place_now(const struct profiler *p)
@@ -611,18 +642,18 @@ static void see_in_segment(struct profiler *p, const struct walk *walk, const st
 	if (!is_own_client(p, walk, op)) {
 		turn_other(&p->segment, op, place);
 	} else {
+		struct turn_wait pending = take_pending(p, walk);
 		bool counts;
 
 		see_begin(p, &p->segment, op);
-		counts = turn_client(&p->segment, op, place, &p->pending, &wait);
-		take_pending(p, walk);
+		counts = turn_client(&p->segment, op, place, &pending, &wait);
 		leave_out(p, walk, op);
 		if (!p->is_known)
 			settle(p, walk);
 		if (counts && p->index != DEMUX_NONE)
 			count_client_wait(p, p->index, &wait);
 	}
-	p->pending = (struct turn_wait){};
+	p->pending.count = 0;
 }
 
 /* Outside all calls but dispatchers: the operation is the segment. */
@@ -666,16 +697,60 @@ static void see_outside(struct profiler *p, const struct walk *walk, const struc
 		go_on(p, &p->states.items[walk->op_session], &segment);
 }
 
+static void add_pending(struct profiler *p, const struct pending_wait *more)
+{
+	vec_each(&p->pending, wait)
+		if (wait->place == more->place) {
+			wait->ticks += more->ticks;
+			wait->delay_ticks += more->delay_ticks;
+			wait->cpu_ticks += more->cpu_ticks;
+			return;
+		}
+	vec_push(&p->pending, *more);
+}
+
+/*
+ * A program asks for the same again after a short pause: it also waits meanwhile. The pause is spent in the innermost
+ * call that was open all the time.
+ */
+static void see_pause(struct profiler *p, const struct walk *walk, uint64_t start_ticks)
+{
+	uint64_t pause = start_ticks - min_of(p->missed_end, start_ticks);
+	size_t i = min_of(p->frames.count, p->missed_frames.count);
+
+	while (i > 0 && walk->frames.items[i - 1].ticks >= p->missed_end)
+		i--;
+	if (!i || i - 1 < walk->root || pause > p->missed.ticks)
+		return;
+	add_pending(p, &(struct pending_wait){
+			       p->frames.items[i - 1].place, pause,
+			       p->frames.items[i - 1].delay_ticks - p->missed_frames.items[i - 1].delay_ticks,
+			       p->frames.items[i - 1].cpu_ticks - p->missed_frames.items[i - 1].cpu_ticks});
+}
+
+static void note_missed(struct profiler *p, const struct flow_operation *op, uint32_t place)
+{
+	p->missed = (struct turn_wait){.place = place, .ticks = op->end_ticks - op->start_ticks};
+	p->missed_end =
+		op->result == 0 && p->missed.ticks > p->s->trace->ticks_per_second / PATIENT_PART ? op->end_ticks : 0;
+	p->missed_frames.count = 0;
+	for (size_t i = 0; i < p->frames.count && p->missed_end; i++)
+		vec_push(&p->missed_frames,
+			 ((struct missed_frame){p->frames.items[i].delay_ticks, p->frames.items[i].cpu_ticks}));
+}
+
 /* A wait is for the client if the next operation is on its socket; unless it is known to be for another one. */
-static void see_wait(struct profiler *p, const struct flow_operation *op)
+static void see_wait(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
 {
 	uint32_t index = demux_socket_find(p->s->demux, op->socket), place = place_now(p);
 
 	if (index != DEMUX_NONE && p->s->demux->sockets.items[index].role != DEMUX_SERVED)
 		return;
-	if (p->pending.place != place)
-		p->pending = (struct turn_wait){.place = place};
-	p->pending.ticks += op->end_ticks - op->start_ticks;
+	if (p->missed_end && p->missed.place == place)
+		see_pause(p, walk, op->start_ticks);
+	add_pending(p, &(struct pending_wait){.place = place, .ticks = op->end_ticks - op->start_ticks});
+	note_missed(p, op, place);
+	p->is_pending_op = true;
 }
 
 /* What cells know about a place and a session besides time. */
@@ -689,10 +764,17 @@ static void note_operation(struct profiler *p, const struct walk *walk, const st
 	/* Who only accepts, or registers for polling, hands over: others serve. */
 	p->cells->is_client[place_now(p)] |= op->op != FLOW_OP_ACCEPT && op->op != FLOW_OP_WATCH;
 	p->cells->is_upstream[place_now(p)] |= !is_own_client(p, walk, op);
-	if (slot != DEMUX_NONE && !is_own_client(p, walk, op))
+	if (slot == DEMUX_NONE)
+		return;
+	if (!is_own_client(p, walk, op)) {
 		cell_at(p, place_now(p), slot)->has_others = true;
-	else if (slot != DEMUX_NONE && op->op == FLOW_OP_READ)
+		p->cells->wrote_in[slot] = 0;
+	} else if (op->op == FLOW_OP_READ) {
 		p->cells->reads[slot]++;
+	} else if (demux_is_data(op) && op->result > 0) {
+		p->cells->answers[slot] += p->cells->wrote_in[slot] != p->segments;
+		p->cells->wrote_in[slot] = p->segments;
+	}
 }
 
 static void note_watch(struct profiler *p, const struct flow_operation *op)
@@ -718,6 +800,9 @@ static void examine(struct profiler *p, const struct walk *walk, const struct fl
 	place->moves_bytes |= demux_is_data(op);
 	p->is_client_op = walk->op_session != DEMUX_NONE && is_own_client(p, walk, op);
 	p->last_wait = (struct turn_wait){};
+	p->is_pending_op = false;
+	if (op->op != FLOW_OP_WAIT)
+		p->missed_end = 0;
 	if (p->cells)
 		note_operation(p, walk, op);
 	p->is_idle_op = op->op == FLOW_OP_WAIT && (walk->root == SIZE_MAX || walk->session == DEMUX_NONE);
@@ -745,9 +830,9 @@ static void examine(struct profiler *p, const struct walk *walk, const struct fl
 	} else if (op->op == FLOW_OP_ACCEPT) {
 		leave_out(p, walk, op);
 		/* A connection arrived: the wait is over. */
-		p->pending = (struct turn_wait){};
+		p->pending.count = 0;
 	} else if (op->op == FLOW_OP_WAIT) {
-		see_wait(p, op);
+		see_wait(p, walk, op);
 	} else if (walk->op_session != DEMUX_NONE && walk->op_session == walk->session) {
 		see_in_segment(p, walk, op);
 	}
@@ -880,6 +965,20 @@ static void look_at_places(struct profiler *p, const struct walk *walk, uint64_t
 	}
 }
 
+/* The same; what it adds to the call that waited, the wait takes away if it was for the client. */
+static void look_after_wait(struct profiler *p, const struct walk *walk, uint64_t now, const struct flow_look *look,
+			    double delay_share)
+{
+	const struct timed_frame *frame = &p->frames.items[p->frames.count - 1];
+	struct pending_wait more = {
+		.place = frame->place, .delay_ticks = -frame->delay_ticks, .cpu_ticks = -frame->cpu_ticks};
+
+	look_at_places(p, walk, now, look, delay_share);
+	more.delay_ticks += frame->delay_ticks;
+	more.cpu_ticks += frame->cpu_ticks;
+	add_pending(p, &more);
+}
+
 /*
  * A reading of the thread's scheduling delay. The sessions that it served since the last one share the delay, in
  * proportion to their time, which includes it, and its CPU time likewise.
@@ -912,7 +1011,9 @@ static void delay(void *context, const struct walk *walk, const struct flow_even
 		shares.delay = 0;
 		shorten_wait(p, look.delay_ns);
 	}
-	if (p->cells)
+	if (p->cells && is_inside && event->arg == FLOW_DELAY_OPERATION && p->is_pending_op)
+		look_after_wait(p, walk, event->ticks, &look, shares.delay);
+	else if (p->cells)
 		look_at_places(p, walk, event->ticks, &look, shares.delay);
 	share_among_sessions(p, open, &shares);
 	p->touched.count = 0;
@@ -1044,6 +1145,8 @@ static void profiler_done(struct profiler *p)
 {
 	vec_done(&p->frames);
 	vec_done(&p->held);
+	vec_done(&p->pending);
+	vec_done(&p->missed_frames);
 	spill_done(&p->states);
 	spill_done(&p->shared);
 	vec_done(&p->touched);
@@ -1103,6 +1206,7 @@ void profile_cells_fill(struct profile_cells *cells, struct profile *profile, co
 		.index = DEMUX_NONE,
 		.cells = cells,
 		.delays = &cells->delays,
+		.segments = 1,
 		.examines = true,
 		.fn_of = view->fn_of,
 		.since_ns = view->since_ns,

@@ -126,7 +126,9 @@ struct profile_cells {
 	SPILL(struct profile_cell) list; /* by place, then slot, unique */
 	SPILL(uint64_t) own_ticks;       /* by session index, for all sessions */
 	struct profile_delays delays;
-	uint32_t *reads;    /* by slot: reads from the client */
+	uint32_t *reads;    /* by slot: reads from the client, */
+	uint32_t *answers;  /* and writes to it, of those in a row the first: without others in between, or a wait */
+	uint64_t *wrote_in; /* by slot, while the trace is read: segment of the last write, 0: others were used since */
 	bool *is_client;    /* by place: operation on a socket of the session */
 	bool *has_client;   /* by place: there or below */
 	bool *is_push;      /* by place: a value is pushed */

@@ -143,6 +143,8 @@ void profile_cells_begin(struct profile_cells *cells, const struct profile_view 
 	*cells = (struct profile_cells){};
 	give_slots(cells, view);
 	cells->reads = xzalloc((cells->slots + 1) * sizeof(*cells->reads));
+	cells->answers = xzalloc((cells->slots + 1) * sizeof(*cells->answers));
+	cells->wrote_in = xzalloc((cells->slots + 1) * sizeof(*cells->wrote_in));
 	spill_fill(&cells->delays.of, view->sessions->list.count + 1);
 	spill_fill(&cells->delays.cpu, view->sessions->list.count + 1);
 	spill_fill(&cells->own_ticks, view->sessions->list.count);
@@ -162,6 +164,8 @@ void profile_cells_done(struct profile_cells *cells)
 	free(cells->session_of);
 	profile_delays_done(&cells->delays);
 	free(cells->reads);
+	free(cells->answers);
+	free(cells->wrote_in);
 	free(cells->is_client);
 	free(cells->has_client);
 	free(cells->is_push);

@@ -130,10 +130,17 @@ void delay_look(struct flow_slot *t, uint64_t now, enum flow_delay kind)
 	errno = saved;
 }
 
-void delay_skip(struct flow_slot *t, uint64_t since)
+void delay_skip(struct flow_slot *t, uint64_t since, const struct delay_mark *before)
 {
 	uint64_t now = now_ticks();
+	struct schedstat more = {};
 
-	if (live->delay_ticks && t->delay_at && now - since >= live->delay_ticks)
-		add_record(t, now, FLOW_DELAY_RUNNING, &(struct schedstat){});
+	if (!live->delay_ticks || !t->delay_at || now - since < live->delay_ticks)
+		return;
+	/* The others have looked, and what is known about the thread came along. */
+	if (before && before->tid == t->tid && t->delay_ns >= before->delay_ns && t->runs >= before->runs) {
+		more.delay_ns = t->delay_ns - before->delay_ns;
+		more.runs = t->runs - before->runs;
+	}
+	add_record(t, now, FLOW_DELAY_RUNNING, &more);
 }

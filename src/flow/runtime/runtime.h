@@ -246,8 +246,16 @@ struct op {
 
 /* Records how long the thread has waited for a CPU since the last time (delay.c). */
 void delay_look(struct flow_slot *t, uint64_t now, enum flow_delay kind);
-/* Since then the thread did nothing for this slot. */
-void delay_skip(struct flow_slot *t, uint64_t since);
+/* What was known about a thread when one slot made way for others. */
+struct delay_mark {
+	uint32_t tid;
+	uint64_t delay_ns, runs;
+};
+/*
+ * Since then the thread worked for other slots. This one waited for its turn, and lost what they lost since `before`;
+ * NULL: it waited for a socket.
+ */
+void delay_skip(struct flow_slot *t, uint64_t since, const struct delay_mark *before);
 
 /* Starts an operation, and the clock of a thread whose first event this is. */
 static inline uint64_t op_begin(void)

@@ -54,6 +54,7 @@ static struct flow_slot *slot_of_new(const ucontext_t *to)
 int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
 {
 	struct flow_slot *mine = current, *theirs;
+	struct delay_mark before;
 	uint32_t socket;
 	uint64_t start;
 	int result, saved = errno;
@@ -66,6 +67,7 @@ int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
 		return switch_stack(from, to);
 	start = op_begin();
 	socket = mine->asked_socket;
+	before = (struct delay_mark){mine->tid, mine->delay_ns, mine->runs};
 	theirs = slot_of_new(to);
 	if (theirs)
 		slot_switch(theirs);
@@ -76,7 +78,7 @@ int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
 	if (socket && result == 0)
 		op_end(&(struct op){FLOW_OP_WAIT, mine->asked_fd, socket, 1, start, UINT64_MAX});
 	if (current == mine)
-		delay_skip(mine, start);
+		delay_skip(mine, start, socket ? NULL : &before);
 	errno = saved;
 	return result;
 }
