@@ -108,7 +108,7 @@ static int set_ratio(const struct option_spec *spec, const char *text, double *m
 {
 	int r = parse_ratio(text, member);
 
-	return r == 0 && spec->max && *member > (double)spec->max ? -ERANGE : r;
+	return r == 0 && (*member < 0 || (spec->max && *member > (double)spec->max)) ? -ERANGE : r;
 }
 
 /* 0 would mean that the option was not given. */
@@ -183,9 +183,10 @@ static void describe_expected(const struct option_spec *spec, struct buf *out)
 		return;
 	case OPT_RATIO:
 		if (spec->max)
-			buf_add_format(out, "a number up to %llu such as 0.8 or 80%%", (unsigned long long)spec->max);
+			buf_add_format(out, "a number from 0 to %llu such as 0.8 or 80%%",
+				       (unsigned long long)spec->max);
 		else
-			buf_add_text(out, "a number such as 0.8 or 80%");
+			buf_add_text(out, "a number of at least 0 such as 0.8 or 80%");
 		return;
 	case OPT_SECONDS:
 		buf_add_text(out, "a time above 0, in seconds or with a unit, such as 5, 0.5 or 250ms");

@@ -27,6 +27,9 @@ struct config {
 	uint64_t last_ns;
 };
 
+/* No finding is that certain. */
+static const struct config defaults = {.fail_on = 2};
+
 static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
 	       "observe for this long, at least 0.3 (default: 3, or 1 when facts decide; of a recording: all of it)"),
@@ -60,7 +63,7 @@ struct report {
 	struct run_sink sink;
 	const struct config *config;
 	struct out measures;
-	double worst; /* highest certainty of any finding */
+	double worst; /* highest certainty of any finding; below 0: none */
 	struct witness witness;
 	/* Of the last question that the trace answered. */
 	struct flow_trace *trace;
@@ -268,7 +271,7 @@ static int diagnose_fleet(const struct config *config)
 		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "diagnose: %s", why.text);
 	record = fleet_conn_diagnosis(conn);
 	r = write_conn(config, record);
-	if (r == EXIT_DONE && config->fail_on > 0 && record->findings.count > 0 &&
+	if (r == EXIT_DONE && record->findings.count > 0 &&
 	    ((const struct finding_record *)record->findings.items)[0].certainty >= config->fail_on)
 		return EXIT_FINDINGS;
 	return r;
@@ -277,7 +280,7 @@ static int diagnose_fleet(const struct config *config)
 static int run(const void *data)
 {
 	const struct config *config = data;
-	struct report context = {.sink.ops = &report_ops, .config = config};
+	struct report context = {.sink.ops = &report_ops, .config = config, .worst = -1};
 	struct run run = {.options = {.name = "diagnose", .both_ends = true}};
 	struct run_diagnosis live = {.options = &config->live,
 				     .duration_ns = config->duration_ns,
@@ -299,7 +302,7 @@ static int run(const void *data)
 	run_diagnosis_init(&live, &run);
 	run_add_sink(&run, NULL, &context.sink);
 	code = run_carry_out(&run);
-	if (code == EXIT_DONE && config->fail_on > 0 && context.worst >= config->fail_on)
+	if (code == EXIT_DONE && context.worst >= config->fail_on)
 		return EXIT_FINDINGS;
 	return code;
 }
@@ -336,6 +339,7 @@ static const struct command diagnose_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
+	.defaults = &defaults,
 	.looks = true,
 	.run = run,
 };

@@ -46,7 +46,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, age_ns, SECONDS, "age", 0, "TIME",
 	       "keep a moving window: delete rows older than this (24h)"),
 	OPTION(struct config, on_finding, RATIO, "on-finding", 0, "CERTAINTY",
-	       "keep only the time around findings of at least this certainty"),
+	       "keep only the time around findings of at least this certainty", .max = 1),
 	OPTION(struct config, before_ns, SECONDS, "before", 0, "TIME",
 	       "with --on-finding: time to keep before the finding (default 30s)"),
 	OPTION(struct config, after_ns, SECONDS, "after", 0, "TIME",

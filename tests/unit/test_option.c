@@ -198,9 +198,10 @@ TEST(sentences_for_mistakes)
 		{"-d 0ms t", "--duration: '0ms' is not a time above 0, in seconds or with a unit, such as 5, 0.5 or "
 			     "250ms"},
 		{"--wait 5 t", "--wait: '5' is not a duration such as 250ms or 1.5s"},
-		{"--share 80 t", "--share: '80' is not a number up to 1 such as 0.8 or 80%"},
+		{"--share 80 t", "--share: '80' is not a number from 0 to 1 such as 0.8 or 80%"},
 		{"-s 5x t", "--size: '5x' is not a size such as 4096, 64KiB or 1MB"},
-		{"--share most t", "--share: 'most' is not a number up to 1 such as 0.8 or 80%"},
+		{"--share -0.1 t", "--share: '-0.1' is not a number from 0 to 1 such as 0.8 or 80%"},
+		{"--share most t", "--share: 'most' is not a number from 0 to 1 such as 0.8 or 80%"},
 		{"-P 70000 t", "--port: '70000' is not ports from 0 to 65535, separated by commas"},
 		{"-P 80,,81 t", "--port: '80,,81' is not ports from 0 to 65535, separated by commas"},
 		{"-P 80, t", "--port: '80,' is not ports from 0 to 65535, separated by commas"},
