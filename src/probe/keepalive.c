@@ -282,7 +282,7 @@ static struct asked *find(struct asking *asking, uint64_t cookie)
 	return NULL;
 }
 
-/* Many programs have given up by then, and what they sent outlives them. A server that never accepted is no peer. */
+/* Many programs have closed by then; their data is still unacknowledged. A server that never accepted sent nothing. */
 static bool is_left(const struct socket_record *s, const struct tcp_record *t)
 {
 	return s->state == SOCKET_FIN_WAIT1 && t->bytes_received != UINT64_MAX && t->bytes_received > 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Two user threads that take turns, three times, each in a function of its own; then a third on the first's stack. With
- * an argument the second one computes instead of resting.
+ * an argument the second one computes instead of sleeping.
  */
 #include <time.h>
 #include <ucontext.h>

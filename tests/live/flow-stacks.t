@@ -28,16 +28,15 @@ assert 9e6 < first < of('main')[0][1] and of('second')[0][1] > 14e6 and 4e6 < of
 PYTHON
 is "$("$nest" flow info "$room/t" --json | sed -n 's/.*"lost":\([^,}]*\).*/\1/p')" 0 'nothing is lost'
 
-# Both on one CPU: what the second one loses to the other program, the first one loses with it.
+# Beside a busy program on the same CPU, the thread is delayed while the second stack runs, and the first one with it.
 cpu=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
-taskset -c "$cpu" python3 -c 'while True: pass' &
-other=$!
+bg taskset -c "$cpu" timeout 60 python3 -c 'while True: pass'
+other=$bg_pid
 taskset -c "$cpu" "$nest" flow record -o "$room/busy" -- "$room/program" computes >"$room/out" 2>"$room/err"
 is $? 0 'recorded beside another program'
-kill $other
-wait $other 2>/dev/null
+end_bg "$other" TERM
 "$nest" flow info "$room/busy" --events >"$room/events" 2>>"$room/err"
-ok 'who waits for its turn knows how long the thread had no CPU' python3 - "$room/events" <<'PYTHON'
+ok 'scheduling delay of the thread counts for the suspended stack as well' python3 - "$room/events" <<'PYTHON'
 import sys
 rows = [line.split() for line in open(sys.argv[1])]
 thread = next(row[0] for row in rows if row[2] == 'call' and row[3].endswith('!first'))

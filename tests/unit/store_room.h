@@ -44,19 +44,24 @@ static inline struct store *room_create(const struct room *room)
 }
 
 /* The first cell of the first row, as a number. */
-static inline int64_t room_number(const struct room *room, const char *sql)
+static inline int64_t file_number(const char *path, const char *sql)
 {
 	sqlite3 *db;
 	sqlite3_stmt *statement;
 	int64_t number;
 
-	REQUIRE(sqlite3_open(room->path, &db) == SQLITE_OK);
+	REQUIRE(sqlite3_open(path, &db) == SQLITE_OK);
 	REQUIRE(sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK);
 	REQUIRE(sqlite3_step(statement) == SQLITE_ROW);
 	number = sqlite3_column_int64(statement, 0);
 	sqlite3_finalize(statement);
 	sqlite3_close(db);
 	return number;
+}
+
+static inline int64_t room_number(const struct room *room, const char *sql)
+{
+	return file_number(room->path, sql);
 }
 
 /* File and log together. */

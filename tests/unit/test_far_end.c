@@ -92,7 +92,7 @@ static struct far_end_measures join(scene_fn *here_step, scene_fn *there_step, b
 	return measures;
 }
 
-/* 144 segments per sample, of which 4 are lost and sent again. */
+/* 144 segments per sample, 4 of them lost and retransmitted. */
 static void send_some(struct scene *s, unsigned sample _unused_)
 {
 	s->tcp.bytes_sent += 200000 + 4 * 1448;
@@ -139,7 +139,7 @@ TEST(losses_are_the_difference_of_both_ends)
 	CHECK(isnan(m.far_certainty));
 }
 
-/* After two windows nothing arrives any more. */
+/* After two windows no segment arrives. */
 static void take_until_then(struct scene *s, unsigned sample)
 {
 	if (sample < 2 * SAMPLES)

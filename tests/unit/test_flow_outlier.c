@@ -6,6 +6,14 @@
 #define SESSIONS 100
 #define STEPS    8
 
+/* A connection of a listener, accepted as a session of that number. */
+static void add_accept(struct buf *text, unsigned long long now, unsigned number, unsigned listener)
+{
+	buf_add_format(text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", now, number,
+		       1000 + number);
+	buf_add_format(text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=%u\n", now, number, listener);
+}
+
 /* A server whose calls take random times; what else differs between sessions depends on the mix. */
 enum mix { LOGNORMAL, PARETO, KINDS, WARM_UP, DRIFT, BURSTS, MIXES };
 
@@ -254,10 +262,7 @@ TEST(time_without_a_cpu_is_not_the_programs)
 			bool is_hit = i == 8 || i == 13 || i == 19;
 			uint64_t end = now + (is_hit ? 41000000 : 1000000);
 
-			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n",
-				       (unsigned long long)now, i, 1000 + i);
-			buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=99\n",
-				       (unsigned long long)now, i);
+			add_accept(&text, now, i, 99);
 			buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n",
 				       (unsigned long long)now + 10, (unsigned long long)now + 20, i);
 			buf_add_format(&text, "1 %llu call work\n1 %llu return\n", (unsigned long long)now + 30,
@@ -301,9 +306,7 @@ static struct comparison *compare_served(const struct served *all, unsigned coun
 		unsigned long long worked = now + 30 + (unsigned long long)(s->work * 1e6),
 				   got = worked + 40 + (unsigned long long)(s->other * 1e6);
 
-		buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", now, i,
-			       1000 + i);
-		buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", now, i);
+		add_accept(&text, now, i, 9999);
 		buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n", now + 10,
 			       now + 15, i);
 		/* The caller has not returned when the delay is known. */
@@ -539,9 +542,7 @@ static void loop_client(struct loop *l, unsigned number, enum between between, u
 	unsigned long long until;
 
 	poll_until(l, l->now + 1000, 1000);
-	buf_add_format(&l->text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", l->now, number,
-		       1000 + number);
-	buf_add_format(&l->text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", l->now, number);
+	add_accept(&l->text, l->now, number, 9999);
 	loop_call(l, "input", "op-read fd=5 result=9", number);
 	if (between == UPSTREAM) {
 		buf_add_format(&l->text, "1 %llu call ask\n1 %llu op-connect fd=6 result=0 took=5 socket=%u\n",
@@ -606,9 +607,7 @@ TEST(a_peek_waits_for_the_client_and_moves_nothing)
 	for (unsigned k = 1; k <= 40; k++) {
 		unsigned long long slow = k == 21 || k == 33 ? 6000000000 : 1000;
 
-		buf_add_format(&l.text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", l.now, k,
-			       1000 + k);
-		buf_add_format(&l.text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", l.now, k);
+		add_accept(&l.text, l.now, k, 9999);
 		loop_call(&l, "serve", "op-read fd=5 result=9", k);
 		buf_add_format(&l.text, "1 %llu call get_line\n", l.now += 10);
 		buf_add_format(&l.text, "1 %llu op-wait fd=5 result=1 took=%llu socket=%u\n", l.now += 1, slow, k);
@@ -685,9 +684,7 @@ TEST(requests_that_came_in_one_read_wait_as_often_as_they_ask)
 		for (unsigned i = 1; i <= 20; i++) {
 			unsigned count = i == 9 || i == 15 ? 6 : 1;
 
-			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n",
-				       now, i, 1000 + i);
-			buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=99\n", now, i);
+			add_accept(&text, now, i, 99);
 			buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n",
 				       now + 10, now + 15, i);
 			for (unsigned k = 0; k < count; k++, now += 4000200) {
@@ -747,9 +744,7 @@ TEST(an_idle_client_is_polled_for_in_several_places)
 			     "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=99\n"
 			     "1 2 delay 0 1 1\n");
 		for (unsigned i = 1; i <= 20; i++) {
-			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n",
-				       now, i, 1000 + i);
-			buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=99\n", now, i);
+			add_accept(&text, now, i, 99);
 			buf_add_format(&text, "1 %llu call serve\n", now += 10);
 			for (unsigned k = 0; k < 2; k++) {
 				buf_add_format(&text, "1 %llu call keep\n", now += 10);
@@ -792,9 +787,7 @@ TEST(a_thread_made_for_one_session_is_not_warming_up)
 	for (unsigned i = 1; i <= 40; i++) {
 		bool is_slow = i == 21 || i == 33;
 
-		buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", now, i,
-			       1000 + i);
-		buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", now, i);
+		add_accept(&text, now, i, 9999);
 		buf_add_format(&text, "1 %llu call greet\n", now += 10);
 		for (unsigned k = 0; k < 5; k++, now += 100)
 			buf_add_format(&text, "1 %llu call word\n1 %llu return\n", now, now + 10);
@@ -832,9 +825,7 @@ TEST(a_client_is_not_slow_while_the_loop_works_for_others)
 		bool is_behind = k == 21 || k == 22;
 
 		poll_until(&l, l.now + 1000, 1000);
-		buf_add_format(&l.text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", l.now, k,
-			       1000 + k);
-		buf_add_format(&l.text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", l.now, k);
+		add_accept(&l.text, l.now, k, 9999);
 		loop_call(&l, "input", "op-read fd=5 result=9", k);
 		if (k == 22) {
 			poll_until(&l, l.now + 1000, 1000);
@@ -862,8 +853,7 @@ static void add_computing(struct buf *text, unsigned long long *now, unsigned i,
 	unsigned long long computed = *now + 30 + (unsigned long long)(cpu * 1e6),
 			   got = computed + 30 + (unsigned long long)((lost + wait) * 1e6);
 
-	buf_add_format(text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n", *now, i, 1000 + i);
-	buf_add_format(text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", *now, i);
+	add_accept(text, *now, i, 9999);
 	buf_add_format(text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n", *now + 10, *now + 15,
 		       i);
 	buf_add_format(text, "1 %llu call compute\n1 %llu delay 0 1 %.0f\n1 %llu return\n", *now + 30, computed,
@@ -924,9 +914,7 @@ TEST(sessions_that_wait_at_different_places_are_one_set)
 						  : i == 9  ? 5000000
 							    : 1000;
 
-			buf_add_format(&text, "1 %llu socket socket=%u fd=5 local=10.0.0.1:80 remote=10.0.0.2:%u\n",
-				       now, i, 1000 + i);
-			buf_add_format(&text, "1 %llu op-accept fd=5 result=5 took=5 socket=%u aux=9999\n", now, i);
+			add_accept(&text, now, i, 9999);
 			buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n",
 				       now + 10, now + 15, i);
 			if (is_far)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parsers of what has many kinds: options of qdiscs, verdicts of firewall rules and chains. */
+/* Parsers of netlink attributes by kind: options of qdiscs, verdicts of firewall rules and chains. */
 #include <endian.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
@@ -13,20 +13,6 @@
 #include "snapshot/netlink/qdisc.h"
 #include "unit.h"
 
-struct message {
-	_Alignas(8) char bytes[4096];
-	struct nlmsghdr *header;
-	void *body;
-};
-
-static void begin(struct message *m, uint16_t type, size_t body)
-{
-	memset(m, 0, sizeof(*m));
-	m->header = mnl_nlmsg_put_header(m->bytes);
-	m->header->nlmsg_type = type;
-	m->body = mnl_nlmsg_put_extra_header(m->header, body);
-}
-
 /* --- qdiscs --- */
 
 /* What the kernel says of one of this kind, with these options. */
@@ -37,7 +23,7 @@ static struct qdisc_record qdisc_of(const char *kind, const void *options, size_
 	struct message m;
 
 	unit_note("%s", kind);
-	begin(&m, RTM_NEWQDISC, sizeof(struct tcmsg));
+	message_begin(&m, RTM_NEWQDISC, sizeof(struct tcmsg));
 	mnl_attr_put_strz(m.header, TCA_KIND, kind);
 	if (options)
 		mnl_attr_put(m.header, TCA_OPTIONS, size, options);
@@ -160,7 +146,7 @@ static uint8_t verdict_by(const char *name, put_fn *put, uint32_t code)
 	struct message m;
 
 	unit_note("%s %d", name, (int)code);
-	begin(&m, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE, sizeof(struct nfgenmsg));
+	message_begin(&m, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE, sizeof(struct nfgenmsg));
 	list = mnl_attr_nest_start(m.header, NFTA_RULE_EXPRESSIONS);
 	element = mnl_attr_nest_start(m.header, NFTA_LIST_ELEM);
 	mnl_attr_put_strz(m.header, NFTA_EXPR_NAME, name);
@@ -220,7 +206,7 @@ TEST(a_chain_and_its_policy)
 	struct nlattr *nest;
 	struct message m;
 
-	begin(&m, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWCHAIN, sizeof(struct nfgenmsg));
+	message_begin(&m, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWCHAIN, sizeof(struct nfgenmsg));
 	((struct nfgenmsg *)m.body)->nfgen_family = NFPROTO_IPV4;
 	mnl_attr_put_strz(m.header, NFTA_CHAIN_TABLE, "filter");
 	mnl_attr_put_strz(m.header, NFTA_CHAIN_NAME, "INPUT");
@@ -245,7 +231,7 @@ TEST(a_chain_and_its_policy)
 	CHECK_EQ_UINT(chain->bytes, 999);
 	/* A chain of rules that others jump to has neither hook nor policy; a rule is no chain. */
 	snapshot_clear(snapshot);
-	begin(&m, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWCHAIN, sizeof(struct nfgenmsg));
+	message_begin(&m, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWCHAIN, sizeof(struct nfgenmsg));
 	mnl_attr_put_strz(m.header, NFTA_CHAIN_NAME, "more");
 	(void)nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, firewall_chain_parse_message, NULL);
 	chain = snapshot_first(snapshot, &firewall_chain_type);

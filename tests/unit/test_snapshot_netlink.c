@@ -33,20 +33,6 @@
 #include "snapshot/socket/socket.h"
 #include "unit.h"
 
-struct message {
-	_Alignas(8) char bytes[4096];
-	struct nlmsghdr *header;
-	void *body;
-};
-
-static void begin(struct message *m, uint16_t type, size_t body)
-{
-	memset(m, 0, sizeof(*m));
-	m->header = mnl_nlmsg_put_header(m->bytes);
-	m->header->nlmsg_type = type;
-	m->body = mnl_nlmsg_put_extra_header(m->header, body);
-}
-
 /* The first bytes of tcp_info as Linux 6.7 has it; values tell their place. */
 static size_t put_tcp_info(uint8_t *info, size_t size)
 {
@@ -89,7 +75,7 @@ static void build_socket(struct message *m, size_t info_size)
 		.bbr_bw_lo = 5, .bbr_bw_hi = 1, .bbr_min_rtt = 250, .bbr_pacing_gain = 739, .bbr_cwnd_gain = 512};
 	struct inet_diag_msg *msg;
 
-	begin(m, SOCK_DIAG_BY_FAMILY, sizeof(*msg));
+	message_begin(m, SOCK_DIAG_BY_FAMILY, sizeof(*msg));
 	msg = m->body;
 	msg->idiag_family = AF_INET;
 	msg->idiag_state = SOCKET_ESTABLISHED;
@@ -342,7 +328,7 @@ TEST(a_link)
 	struct nlattr *nest;
 	struct message m;
 
-	begin(&m, RTM_NEWLINK, sizeof(struct ifinfomsg));
+	message_begin(&m, RTM_NEWLINK, sizeof(struct ifinfomsg));
 	((struct ifinfomsg *)m.body)->ifi_index = 4;
 	((struct ifinfomsg *)m.body)->ifi_flags = 1;
 	mnl_attr_put_strz(m.header, IFLA_IFNAME, "a-name-too-long-for-it");
@@ -396,7 +382,7 @@ TEST(a_token_bucket)
 	struct message m;
 	struct tcmsg *tc;
 
-	begin(&m, RTM_NEWQDISC, sizeof(*tc));
+	message_begin(&m, RTM_NEWQDISC, sizeof(*tc));
 	tc = m.body;
 	tc->tcm_ifindex = 2;
 	tc->tcm_handle = 0x80010000;
@@ -439,7 +425,7 @@ TEST(a_class_and_netem)
 	struct nlattr *nest;
 	struct message m;
 
-	begin(&m, RTM_NEWTCLASS, sizeof(struct tcmsg));
+	message_begin(&m, RTM_NEWTCLASS, sizeof(struct tcmsg));
 	((struct tcmsg *)m.body)->tcm_handle = 0x00010010;
 	((struct tcmsg *)m.body)->tcm_parent = 0x00010000;
 	mnl_attr_put_strz(m.header, TCA_KIND, "htb");
@@ -456,7 +442,7 @@ TEST(a_class_and_netem)
 	CHECK_EQ_UINT(record->ceil, UINT64_C(10000000000));
 	CHECK_EQ_UINT(record->drops, UINT32_MAX);
 
-	begin(&m, RTM_NEWQDISC, sizeof(struct tcmsg));
+	message_begin(&m, RTM_NEWQDISC, sizeof(struct tcmsg));
 	mnl_attr_put_strz(m.header, TCA_KIND, "netem");
 	mnl_attr_put(m.header, TCA_OPTIONS, sizeof(netem), &netem);
 	CHECK_EQ_UINT(nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, qdisc_parse_message, NULL), 1);
@@ -478,7 +464,7 @@ TEST(routes)
 	uint32_t net = htonl(0x0a010000), via = htonl(0x0a000001);
 	char text[ADDR_TEXT_MAX];
 
-	begin(&m, RTM_NEWROUTE, sizeof(*rt));
+	message_begin(&m, RTM_NEWROUTE, sizeof(*rt));
 	rt = m.body;
 	rt->rtm_family = AF_INET;
 	rt->rtm_dst_len = 16;
@@ -528,7 +514,7 @@ TEST(routes_over_several_routers)
 	const struct route_record *route;
 	struct message m;
 
-	begin(&m, RTM_NEWROUTE, sizeof(struct rtmsg));
+	message_begin(&m, RTM_NEWROUTE, sizeof(struct rtmsg));
 	((struct rtmsg *)m.body)->rtm_family = AF_INET;
 	mnl_attr_put(m.header, RTA_MULTIPATH, sizeof(hops), hops);
 	CHECK_EQ_UINT(nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, route_parse_message, NULL), 1);
@@ -539,7 +525,7 @@ TEST(routes_over_several_routers)
 	CHECK_EQ_UINT(route->gateway.bytes[15], 1);
 	/* A hop that says it has no length must not go round for ever. */
 	hops[0].hop.rtnh_len = 0;
-	begin(&m, RTM_NEWROUTE, sizeof(struct rtmsg));
+	message_begin(&m, RTM_NEWROUTE, sizeof(struct rtmsg));
 	((struct rtmsg *)m.body)->rtm_family = AF_INET;
 	mnl_attr_put(m.header, RTA_MULTIPATH, sizeof(hops), hops);
 	CHECK_EQ_UINT(nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, route_parse_message, NULL), 1);
@@ -555,7 +541,7 @@ TEST(a_neighbour)
 	struct message m;
 	uint32_t address = htonl(0x0a000001);
 
-	begin(&m, RTM_NEWNEIGH, sizeof(struct ndmsg));
+	message_begin(&m, RTM_NEWNEIGH, sizeof(struct ndmsg));
 	((struct ndmsg *)m.body)->ndm_ifindex = 2;
 	((struct ndmsg *)m.body)->ndm_state = NUD_FAILED;
 	mnl_attr_put_u32(m.header, NDA_DST, address);
@@ -577,7 +563,7 @@ TEST(a_tunnel_and_what_is_none)
 	struct nlattr *nest, *data;
 	struct message m;
 
-	begin(&m, RTM_NEWLINK, sizeof(struct ifinfomsg));
+	message_begin(&m, RTM_NEWLINK, sizeof(struct ifinfomsg));
 	mnl_attr_put_strz(m.header, IFLA_IFNAME, "vx0");
 	nest = mnl_attr_nest_start(m.header, IFLA_LINKINFO);
 	mnl_attr_put_strz(m.header, IFLA_INFO_KIND, "vxlan");
@@ -605,7 +591,7 @@ TEST(a_firewall_rule)
 	struct nlattr *list, *element, *data, *value, *verdict;
 	struct message m;
 
-	begin(&m, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE, sizeof(struct nfgenmsg));
+	message_begin(&m, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE, sizeof(struct nfgenmsg));
 	((struct nfgenmsg *)m.body)->nfgen_family = NFPROTO_INET;
 	mnl_attr_put_strz(m.header, NFTA_RULE_TABLE, "filter");
 	mnl_attr_put_strz(m.header, NFTA_RULE_CHAIN, "input");
@@ -649,7 +635,7 @@ static const struct firewall_rule_record *one_expression(struct snapshot *snapsh
 	struct nlattr *list, *element, *data;
 	struct message m;
 
-	begin(&m, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE, sizeof(struct nfgenmsg));
+	message_begin(&m, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE, sizeof(struct nfgenmsg));
 	list = mnl_attr_nest_start(m.header, NFTA_RULE_EXPRESSIONS);
 	element = mnl_attr_nest_start(m.header, NFTA_LIST_ELEM);
 	mnl_attr_put_strz(m.header, NFTA_EXPR_NAME, name);
@@ -715,7 +701,7 @@ static struct destination_record destination_with(uint16_t type, const void *byt
 	struct destination_record destination = {.expires_ns = UINT64_MAX};
 	struct message m;
 
-	begin(&m, RTM_NEWROUTE, sizeof(struct rtmsg));
+	message_begin(&m, RTM_NEWROUTE, sizeof(struct rtmsg));
 	((struct rtmsg *)m.body)->rtm_family = AF_INET;
 	mnl_attr_put(m.header, type, len, bytes);
 	nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, destination_parse_message, &destination);
@@ -752,7 +738,7 @@ TEST(what_the_kernel_remembers_of_a_peer)
 	for (size_t len = 0; len <= sizeof(ages); len += 4) {
 		struct remembered_record record = {.last_ns = UINT64_MAX};
 
-		begin(&m, 0x20, sizeof(struct genlmsghdr));
+		message_begin(&m, 0x20, sizeof(struct genlmsghdr));
 		if (len > 0)
 			mnl_attr_put(m.header, TCP_METRICS_ATTR_AGE, min_of(len, sizeof(ages[0])), &ages[len > 8]);
 		nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, remembered_parse_message, &record);
@@ -798,7 +784,7 @@ TEST(comments_among_other_data_of_a_rule)
 		struct message m;
 
 		unit_note("case %zu", i);
-		begin(&m, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE, sizeof(struct nfgenmsg));
+		message_begin(&m, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE, sizeof(struct nfgenmsg));
 		mnl_attr_put(m.header, NFTA_RULE_USERDATA, cases[i].len, cases[i].bytes);
 		REQUIRE(nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, firewall_rule_parse_message, NULL) == 1);
 		rule = snapshot_first(snapshot, &firewall_rule_type);
@@ -834,7 +820,7 @@ TEST(a_connection_that_nat_translates)
 	char text[ADDR_TEXT_MAX];
 	struct message m;
 
-	begin(&m, NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_NEW, sizeof(struct nfgenmsg));
+	message_begin(&m, NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_NEW, sizeof(struct nfgenmsg));
 	put_tuple(&m, CTA_TUPLE_ORIG, "10.0.0.1", 40000, "192.0.2.1", 80);
 	put_tuple(&m, CTA_TUPLE_REPLY, "10.1.0.1", 8080, "10.1.0.9", 61000);
 	mnl_attr_put_u32(m.header, CTA_STATUS, htonl(IPS_CONFIRMED | IPS_SRC_NAT | IPS_DST_NAT));
@@ -860,7 +846,7 @@ TEST(a_connection_without_a_port_is_no_translation)
 	struct translation_filter filter = {IPS_SRC_NAT, IPS_SRC_NAT};
 	struct message m;
 
-	begin(&m, NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_NEW, sizeof(struct nfgenmsg));
+	message_begin(&m, NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_NEW, sizeof(struct nfgenmsg));
 	put_tuple(&m, CTA_TUPLE_ORIG, "10.0.0.1", 40000, "192.0.2.1", 80);
 	mnl_attr_put_u32(m.header, CTA_STATUS, htonl(IPS_SRC_NAT));
 	(void)nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, translation_parse_message, &filter);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Menus and prompts of nest top: what is chosen or typed changes the table; the recording of the last minutes. */
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "store_room.h"
 #include "top/screen/keeping.h"
 #include "top/screen/top_keys.h"
 #include "top_scene.h"
@@ -267,21 +267,6 @@ TEST(the_host_saves_and_seeks)
 
 /* --- what is kept --- */
 
-static int64_t number_in(const char *path, const char *sql)
-{
-	sqlite3_stmt *statement;
-	sqlite3 *db;
-	int64_t number;
-
-	REQUIRE(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK);
-	REQUIRE(sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK);
-	REQUIRE(sqlite3_step(statement) == SQLITE_ROW);
-	number = sqlite3_column_int64(statement, 0);
-	sqlite3_finalize(statement);
-	sqlite3_close(db);
-	return number;
-}
-
 TEST(the_last_minutes_are_copied_once)
 {
 	uint64_t now_ns = clock_real_ns();
@@ -301,15 +286,15 @@ TEST(the_last_minutes_are_copied_once)
 	CHECK_OK(keeping_trim(store, 60 * NSEC_PER_SEC));
 	snprintf(copy, sizeof(copy), "%s-copy.nest", keeping.dir);
 	CHECK_OK(keeping_copy(&keeping, store, copy, &why));
-	CHECK_EQ_INT(number_in(copy, "SELECT count(*) FROM mark"), 1);
-	CHECK_EQ_INT(number_in(copy, "SELECT count(*) FROM mark WHERE label = 'new'"), 1);
+	CHECK_EQ_INT(file_number(copy, "SELECT count(*) FROM mark"), 1);
+	CHECK_EQ_INT(file_number(copy, "SELECT count(*) FROM mark WHERE label = 'new'"), 1);
 	REQUIRE(stat(copy, &file) == 0);
 	CHECK_EQ_UINT(file.st_mode & 07777, 0600);
 	/* A file that exists stays as it is. */
 	CHECK_OK(store_add_mark(store, now_ns, "third"));
 	CHECK_ERR(keeping_copy(&keeping, store, copy, &why), -EEXIST);
 	CHECK_HAS_TEXT(why.text, "cannot write");
-	CHECK_EQ_INT(number_in(copy, "SELECT count(*) FROM mark"), 1);
+	CHECK_EQ_INT(file_number(copy, "SELECT count(*) FROM mark"), 1);
 	(void)unlink(copy);
 	CHECK_ERR(keeping_copy(&keeping, store, "/nonexistent/x.nest", &why), -ENOENT);
 	CHECK_OK(store_close(store, &why));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hosts with which this host ever had a connection, as far as the kernel remembers (probe/remembered.h). Who was never
- * a peer loses nothing that worked: a stranger that a rule keeps out.
+ * Hosts with which this host ever had a connection, as far as the kernel remembers (probe/remembered.h). A host
+ * that was never a peer may be kept out on purpose.
  */
 #pragma once
 

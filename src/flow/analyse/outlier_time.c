@@ -47,7 +47,7 @@
 #define BYTE_NS 5.0
 /* Smallest excess of waiting for another process, if no others wait for it. */
 #define ALONE_NS 1e7
-/* Largest excess of waiting for another process that its delays explain, if those of this program are as long. */
+/* Largest excess of waiting for another process that its scheduling delays explain. */
 #define SLICES_NS 2e7
 /* Sessions that begin a thread are special if they are at most this share, and at least half of them take longer. */
 #define BEGINS_SHARE 0.2
@@ -55,7 +55,7 @@
 #define SAME_SHARE 0.125
 /* A set that is so early by chance with less than this probability is the warm-up. */
 #define BEGIN_CHANCE 0.005
-/* The first sessions, at most. */
+/* A warm-up ends within this share of the sessions. */
 #define BEGIN_SHARE (1.0 / 3)
 /* Smallest excess of a member that does not stand out where most of the time is, of the mean of the set. */
 #define ELSEWHERE_SHARE (1.0 / 3)
@@ -368,8 +368,8 @@ static double expect(const struct time_search *t, enum profile_time time, size_t
 }
 
 /*
- * What another process may lose in one answer: it is woken for the question, starts a thread, is interrupted. Its
- * threads are not recorded; they wait for a CPU as long as this program's do. Long ones are rare.
+ * Scheduling delay that another process may have per reply: it wakes up for the request, starts a thread, is preempted.
+ * Its threads are not recorded; their delays are taken to be as long as those of this program. Long ones are rare.
  */
 static double delays_of_others(const struct time_search *t)
 {
@@ -442,8 +442,8 @@ static double early_chance(uint32_t before, uint32_t count, uint32_t all)
 }
 
 /*
- * The first sessions of the recording find everything cold. Not all of them lose as much as those that stand out: of
- * the sessions that lose a fair part of it, however many are taken, the first ones lose the most.
+ * The first sessions of the recording run with cold caches, but not all of them are as slow as those that stand out. So
+ * the set is extended by the next largest excesses, one by one: at some size it is too early to be so by chance.
  */
 static bool is_warm_up(const struct time_search *t, size_t count)
 {
@@ -659,9 +659,9 @@ static void know_shares(struct time_search *t)
 }
 
 /*
- * Requests that came in one read, one after the other, are counted as one. If they wait for something else, the answers
- * show how many there were: there are several, and they are as many times as large as usual. Neither alone does: it may
- * pass on what comes in pieces, or send a large file.
+ * Pipelined requests that came in one read count as one. If they wait for another process, the replies show how many
+ * there were: that many writes, and that many times the usual size. Neither alone is enough: a proxy forwards one reply
+ * in pieces, and a file may be large.
  */
 static void know_requests(struct time_search *t, double *ret_requests)
 {

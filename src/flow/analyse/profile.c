@@ -55,13 +55,13 @@ struct idle_work {
 	uint64_t times, least_calls;
 };
 
-/* A wait whose reason is not known before the next operation; what counts so far of its time at the place. */
+/* Waits in one place for whatever the next operation is about: their time as it was counted. */
 struct pending_wait {
 	uint32_t place;
 	uint64_t ticks, delay_ticks, cpu_ticks;
 };
 
-/* What of an open call was scheduling delay and CPU time, when a wait in it ended without an answer. */
+/* Scheduling delay and CPU time of an open call when a poll in it timed out. */
 struct missed_frame {
 	uint64_t delay_ticks, cpu_ticks;
 };
@@ -85,9 +85,9 @@ struct profiler {
 	bool examines;                    /* waits count as turn.h says; otherwise all of them */
 	struct turn_segment segment;      /* the open one */
 	VEC(struct pending_wait) pending; /* in the open segment, for whatever the next operation is about */
-	/* The last of them, if it ended without an answer, and what of the open calls was counted until then. */
+	/* The last of them, if it timed out, and the open calls at that time. */
 	struct turn_wait missed;
-	uint64_t missed_end; /* 0: it had one */
+	uint64_t missed_end; /* 0: it did not */
 	VEC(struct missed_frame) missed_frames;
 	uint64_t client_ticks;              /* time of the open segment that waited for the client */
 	uint64_t segment_calls;             /* of it, so far */
@@ -710,8 +710,8 @@ static void add_pending(struct profiler *p, const struct pending_wait *more)
 }
 
 /*
- * A program asks for the same again after a short pause: it also waits meanwhile. The pause is spent in the innermost
- * call that was open all the time.
+ * A poll in the same place after a short pause: the program also waits during the pause, in the innermost call that was
+ * open all the time.
  */
 static void see_pause(struct profiler *p, const struct walk *walk, uint64_t start_ticks)
 {
@@ -965,7 +965,7 @@ static void look_at_places(struct profiler *p, const struct walk *walk, uint64_t
 	}
 }
 
-/* The same; what it adds to the call that waited, the wait takes away if it was for the client. */
+/* The same after a wait: what it adds to the call is part of that wait, and is subtracted if it was for the client. */
 static void look_after_wait(struct profiler *p, const struct walk *walk, uint64_t now, const struct flow_look *look,
 			    double delay_share)
 {

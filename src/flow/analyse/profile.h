@@ -127,8 +127,8 @@ struct profile_cells {
 	SPILL(uint64_t) own_ticks;       /* by session index, for all sessions */
 	struct profile_delays delays;
 	uint32_t *reads;    /* by slot: reads from the client, */
-	uint32_t *answers;  /* and writes to it, of those in a row the first: without others in between, or a wait */
-	uint64_t *wrote_in; /* by slot, while the trace is read: segment of the last write, 0: others were used since */
+	uint32_t *answers;  /* and writes to it; consecutive ones of a segment are one */
+	uint64_t *wrote_in; /* by slot, while reading: segment of the last write, 0: another socket since */
 	bool *is_client;    /* by place: operation on a socket of the session */
 	bool *has_client;   /* by place: there or below */
 	bool *is_push;      /* by place: a value is pushed */

@@ -137,7 +137,7 @@ void delay_skip(struct flow_slot *t, uint64_t since, const struct delay_mark *be
 
 	if (!live->delay_ticks || !t->delay_at || now - since < live->delay_ticks)
 		return;
-	/* The others have looked, and what is known about the thread came along. */
+	/* The thread's figures move along from slot to slot. */
 	if (before && before->tid == t->tid && t->delay_ns >= before->delay_ns && t->runs >= before->runs) {
 		more.delay_ns = t->delay_ns - before->delay_ns;
 		more.runs = t->runs - before->runs;

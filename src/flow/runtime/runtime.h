@@ -246,14 +246,14 @@ struct op {
 
 /* Records how long the thread has waited for a CPU since the last time (delay.c). */
 void delay_look(struct flow_slot *t, uint64_t now, enum flow_delay kind);
-/* What was known about a thread when one slot made way for others. */
+/* What the thread had recorded when it left a stack. */
 struct delay_mark {
 	uint32_t tid;
 	uint64_t delay_ns, runs;
 };
 /*
- * Since then the thread worked for other slots. This one waited for its turn, and lost what they lost since `before`;
- * NULL: it waited for a socket.
+ * The slot's stack was suspended since then. Scheduling delay of the thread meanwhile, since `before`, is recorded for
+ * it as well; NULL: it waited for a socket.
  */
 void delay_skip(struct flow_slot *t, uint64_t since, const struct delay_mark *before);
 

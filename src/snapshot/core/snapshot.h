@@ -94,7 +94,7 @@ enum snapshot_stage {
 	STAGE_OWNERS,
 	STAGE_PROCESSES,
 	STAGE_REST,
-	STAGE_LAST, /* what asks about things that the rest found */
+	STAGE_LAST, /* questions about what earlier stages found */
 	STAGE_END,
 };
 
