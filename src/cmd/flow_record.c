@@ -35,8 +35,8 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "trace to write (default nest.trace)",
-	       .file = FILE_WRITE),
+	OPTION(struct config, output, TEXT, "output", 'o', "FILE",
+	       "trace to write, replacing an existing file (default nest.trace)", .file = FILE_WRITE),
 	OPTION(struct config, only, TEXTS, "func", 'F', "PATTERN",
 	       "record functions whose name matches; may be repeated"),
 	OPTION(struct config, without, TEXTS, "no-func", 'X', "PATTERN", "leave out functions whose name matches"),
