@@ -243,9 +243,9 @@ static int fail_missing(const struct recording *recording, const char *name, str
 	text_add_terminal(&shown, command, strnlen(command, 200));
 	/* Every snapshot of the whole host has this table, whatever could be read. */
 	if (strcmp(name, "gap") == 0)
-		return why_set(why, -ENOENT, "%s has no snapshots of the host: recorded by nest %s",
+		return why_set(why, -ENOENT, "%s has no snapshots of the host: nest %s recorded none",
 			       recording_path(recording), buf_text(&shown));
-	return why_set(why, -ENOENT, "%s has no table %s: recorded by nest %s", recording_path(recording), name,
+	return why_set(why, -ENOENT, "%s has no table %s: nest %s did not record it", recording_path(recording), name,
 		       buf_text(&shown));
 }
 
