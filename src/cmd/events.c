@@ -59,10 +59,12 @@ static int check_names(const struct config *config)
 		const char *name = config->names.items[i];
 		struct near near = {.word = name};
 
-		if (event_find(name))
+		if (event_find(name) || event_union_find(name))
 			continue;
 		registry_each(event, event)
 			near_consider(&near, (*event)->name);
+		registry_each(event_union, entry)
+			near_consider(&near, (*entry)->name);
 		near_add_text(&near, &hint);
 		text_add_terminal(&shown, name, strnlen(name, 60));
 		return command_fail(EXIT_USAGE, "events: unknown event '%s'%s (nest events lists them)",
@@ -71,10 +73,10 @@ static int check_names(const struct config *config)
 	return EXIT_DONE;
 }
 
-static bool is_wanted(const struct config *config, const struct event *event)
+static bool is_wanted(const struct config *config, const char *name)
 {
 	for (size_t i = 0; i < config->names.count; i++)
-		if (strcmp(config->names.items[i], event->name) == 0)
+		if (strcmp(config->names.items[i], name) == 0)
 			return true;
 	return config->names.count == 0;
 }
@@ -102,32 +104,74 @@ static void fill_hooks(const struct hook_plan *plan, size_t request, struct even
 	row->hook = row->available && hooks->len ? buf_text(hooks) : NULL;
 }
 
+/* The row has a name and its help; its fields are those of the event. */
+static void show_row(struct output *output, const struct event *event, struct event_row *row)
+{
+	struct shape shape = event_shape(event);
+	VEC(struct field_name) names = {};
+	struct record record = RECORD_OF(row);
+	struct field_ref at = {};
+
+	while (shape_next(&shape, &at))
+		vec_push(&names, (struct field_name){at.field->name});
+	row->fields = (struct list){names.items, (uint32_t)names.count};
+	(void)output_record(output, &record);
+	vec_done(&names);
+}
+
 static void show_event(struct output *output, const struct availability *available, size_t request)
 {
 	const struct event *event = available->events[request];
 	_cleanup_buf_ struct buf hooks = BUF_INIT(1024);
 	struct event_row row = {.event = event->name, .help = event->help};
-	struct shape shape = event_shape(event);
-	VEC(struct field_name) names = {};
-	struct record record = RECORD_OF(&row);
-	struct field_ref at = {};
 
-	while (shape_next(&shape, &at))
-		vec_push(&names, (struct field_name){at.field->name});
-	row.fields = (struct list){names.items, (uint32_t)names.count};
 	if (available->plan)
 		fill_hooks(available->plan, request, &row, &hooks);
 	else
 		row.reason = available->why.text;
-	(void)output_record(output, &record);
-	vec_done(&names);
+	show_row(output, event, &row);
+}
+
+/* In place of the hooks, the events that have them. */
+static void show_union(struct output *output, const struct availability *available, const struct event_union *several)
+{
+	_cleanup_buf_ struct buf names = BUF_INIT(1024);
+	struct event_row row = {.event = several->name, .help = several->help};
+	const struct event *events[EVENT_UNION_MAX];
+	unsigned count = event_resolve(several->name, events);
+
+	for (unsigned i = 0; i < count; i++)
+		buf_add_format(&names, "%s%s", i ? ", " : "the events ", events[i]->name);
+	row.reason = availability_reason(available, several->name);
+	row.available = !row.reason;
+	row.hook = row.available ? buf_text(&names) : NULL;
+	show_row(output, events[0], &row);
+}
+
+/* Those whose names come before that of the event, and after the event before it. */
+static void show_unions(struct output *output, const struct config *config, const struct availability *available,
+			size_t at)
+{
+	registry_each(event_union, entry) {
+		const char *name = (*entry)->name;
+		bool after = at == 0 || strcmp(available->events[at - 1]->name, name) < 0;
+		bool before = at == available->count || strcmp(name, available->events[at]->name) < 0;
+
+		if (after && before && is_wanted(config, name))
+			show_union(output, available, *entry);
+	}
 }
 
 /* The fields, below the table of named events. */
-static void show_fields(struct out *out, const struct event *event)
+static void show_fields(struct out *out, const char *name)
 {
-	struct shape shape = event_shape(event);
+	const struct event *events[EVENT_UNION_MAX];
 	struct field_ref at = {};
+	struct shape shape;
+
+	if (event_resolve(name, events) == 0)
+		return;
+	shape = event_shape(events[0]);
 
 	out_end_line(out);
 	while (shape_next(&shape, &at)) {
@@ -158,14 +202,16 @@ static int run(const void *data)
 		log_warn("events: %s", why.text);
 	if (!available.plan)
 		log_warn("events: %s", available.why.text);
-	for (size_t i = 0; i < available.count; i++)
-		if (is_wanted(config, available.events[i]))
+	for (size_t i = 0; i < available.count; i++) {
+		show_unions(output, config, &available, i);
+		if (is_wanted(config, available.events[i]->name))
 			show_event(output, &available, i);
+	}
+	show_unions(output, config, &available, available.count);
 	if (config->names.count && !output_shows_all(&config->output)) {
 		(void)output_flush(output);
-		for (size_t i = 0; i < available.count; i++)
-			if (is_wanted(config, available.events[i]))
-				show_fields(output_out(output), available.events[i]);
+		for (size_t i = 0; i < config->names.count; i++)
+			show_fields(output_out(output), config->names.items[i]);
 	}
 	availability_done(&available);
 	return output_exit_code("events", output_close(output));

@@ -63,15 +63,16 @@ static void explain_rule(struct tree *tree, const struct rule *rule)
 			tree_add(tree, node, OUT_PLAIN, NULL, "%s: %s", at.field->name, at.field->help);
 }
 
-static void explain_event(struct tree *tree, const struct event *event)
+/* An event, or a union by its name and help. */
+static void explain_event(struct tree *tree, const struct event *event, const char *name, const char *help)
 {
-	struct tree_node *node = tree_add(tree, NULL, OUT_BOLD, NULL, "event %s: %s", event->name, event->help);
+	struct tree_node *node = tree_add(tree, NULL, OUT_BOLD, NULL, "event %s: %s", name, help);
 
 	for (uint32_t i = 0; i < event->type->field_count; i++)
 		tree_add(tree, node, OUT_PLAIN, NULL, "%s: %s", event->type->fields[i].name,
 			 event->type->fields[i].help);
 	tree_add(tree, NULL, OUT_PLAIN, NULL,
-		 "nest trace %s prints it; nest events shows the hook used on this kernel.", event->name);
+		 "nest trace %s prints it; nest events shows the hook used on this kernel.", name);
 }
 
 static void explain_tool(struct tree *tree, const struct tool *tool)
@@ -221,6 +222,8 @@ static int not_found(const struct knowledge *knowledge, const char *name)
 		near_consider(&near, (*rule)->name);
 	registry_each(event, event)
 		near_consider(&near, (*event)->name);
+	registry_each(event_union, entry)
+		near_consider(&near, (*entry)->name);
 	registry_each(tool, tool)
 		near_consider(&near, (*tool)->name);
 	registry_each(record_type, type)
@@ -271,7 +274,9 @@ static bool explain_all(struct tree *tree, const struct knowledge *knowledge, co
 {
 	const struct cause *cause = knowledge_find_cause(knowledge, name);
 	const struct rule *rule = knowledge_find_rule(knowledge, name);
-	const struct event *event = event_find(name);
+	const struct event_union *several = event_union_find(name);
+	const struct event *events[EVENT_UNION_MAX];
+	bool event = event_resolve(name, events) > 0;
 	const struct tool *tool = tool_find(name);
 	const char *counter = counter_full_name(name);
 	bool field, word;
@@ -281,7 +286,7 @@ static bool explain_all(struct tree *tree, const struct knowledge *knowledge, co
 	if (rule)
 		explain_rule(tree, rule);
 	if (event)
-		explain_event(tree, event);
+		explain_event(tree, events[0], name, several ? several->help : events[0]->help);
 	if (tool)
 		explain_tool(tree, tool);
 	if (counter)

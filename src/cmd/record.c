@@ -174,7 +174,7 @@ static int make_plan(struct trace_plan *plan, struct why *why)
 		memcpy(plan->events, tool->events, sizeof(plan->events));
 		if (tool->where)
 			trace_where_add(&plan->where, "%s", tool->where);
-	} else if (event_find(name)) {
+	} else if (event_find(name) || event_union_find(name)) {
 		plan->events[0] = name;
 	} else {
 		text_add_terminal(&shown, name, strnlen(name, 60));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "event/core/event.h"
 #include "fleet/fleet_query.h"
 #include "run/command.h"
 #include "run/output_exit.h"
@@ -374,6 +375,9 @@ static int run(const void *data)
 	r = recording_open(config->file, &recording, &why);
 	if (r == 0)
 		r = views_make(recording, &why);
+	registry_each(event_union, entry)
+		if (r == 0)
+			r = views_join(recording, (*entry)->name, (*entry)->events, event_union_count(*entry), &why);
 	if (r < 0)
 		return command_fail(EXIT_IO, "sql: %s", why.text);
 	return answer(config, recording,

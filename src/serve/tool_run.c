@@ -92,7 +92,7 @@ static int check_what(const struct tool_run_request *request, struct why *why)
 	const struct tool *tool = tool_find(request->what);
 	const char *reason = NULL;
 
-	if ((!command && !tool && !event_find(request->what)) || (command && !command->event && !request->recording))
+	if ((!command && !tool && event_resolve(request->what, (const struct event *[EVENT_UNION_MAX]){}) == 0) || (command && !command->event && !request->recording))
 		return why_set(why, -ENOENT, "there is no such tool or event (/api/v1/tools, /api/v1/events)");
 	if (tool && !request->recording)
 		reason = tool_unavailable(tool);
@@ -115,19 +115,19 @@ static int parse_where(const struct event *event, const struct output_column *co
 
 int tool_run_check_where(const char *what, const char *where, size_t *ret_at, struct why *why)
 {
+	const struct event *events[EVENT_UNION_MAX];
 	const struct tool *tool = tool_find(what);
 	int r = 0;
 
 	*ret_at = 0;
 	if (!where || !*where)
 		return 0;
-	if (!tool && event_find(what))
-		return parse_where(event_find(what), NULL, where, ret_at, why);
+	if (!tool && event_resolve(what, events))
+		return parse_where(events[0], NULL, where, ret_at, why);
 	/* What one of its events has is enough: the others then match nothing. */
 	for (unsigned i = 0; tool && i < TOOL_EVENTS_MAX && tool->events[i]; i++) {
-		const struct event *event = event_find(tool->events[i]);
-
-		r = event ? parse_where(event, tool->columns, where, ret_at, why) : 0;
+		r = event_resolve(tool->events[i], events) ? parse_where(events[0], tool->columns, where, ret_at, why)
+							   : 0;
 		if (r == 0)
 			break;
 	}

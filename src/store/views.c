@@ -101,15 +101,66 @@ static int make_view(struct recording *recording, const struct recorded_table *t
 	return code == SQLITE_OK ? 0 : recording_fail(recording, code, why);
 }
 
+static void begin_views(struct recording *recording)
+{
+	recording->preparing = true;
+	(void)sqlite3_exec(recording->db, "PRAGMA query_only = 0", NULL, NULL, NULL);
+}
+
+static void end_views(struct recording *recording)
+{
+	(void)sqlite3_exec(recording->db, "PRAGMA query_only = 1", NULL, NULL, NULL);
+	recording->preparing = false;
+}
+
 int views_make(struct recording *recording, struct why *why)
 {
 	int r = 0;
 
-	recording->preparing = true;
-	(void)sqlite3_exec(recording->db, "PRAGMA query_only = 0", NULL, NULL, NULL);
+	begin_views(recording);
 	for (size_t i = 0; r == 0 && i < recording->tables.count; i++)
 		r = make_view(recording, &recording->tables.items[i], why);
-	(void)sqlite3_exec(recording->db, "PRAGMA query_only = 1", NULL, NULL, NULL);
-	recording->preparing = false;
+	end_views(recording);
+	return r;
+}
+
+static int join(struct recording *recording, const char *prefix, const char *name, const char *const *tables,
+		size_t count, struct why *why)
+{
+	_cleanup_buf_ struct buf sql = BUF_INIT(SQL_MAX);
+	_cleanup_free_ char *table = sql_table_name(name), *view = xasprintf("%s%s", prefix, table);
+	const char *before = " AS SELECT * FROM ";
+	int code;
+
+	buf_add_text(&sql, "CREATE TEMP VIEW ");
+	sql_add_name(&sql, view);
+	for (size_t i = 0; i < count; i++) {
+		_cleanup_free_ char *part = sql_table_name(tables[i]), *from = xasprintf("%s%s", prefix, part);
+
+		if (!recording_has(recording, tables[i]))
+			continue;
+		buf_add_text(&sql, before);
+		sql_add_name(&sql, from);
+		before = " UNION ALL SELECT * FROM ";
+	}
+	code = sqlite3_exec(recording->db, buf_text(&sql), NULL, NULL, NULL);
+	return code == SQLITE_OK ? 0 : recording_fail(recording, code, why);
+}
+
+int views_join(struct recording *recording, const char *name, const char *const *tables, size_t count,
+	       struct why *why)
+{
+	bool any = false;
+	int r;
+
+	for (size_t i = 0; i < count; i++)
+		any |= recording_has(recording, tables[i]);
+	if (!any || recording_has(recording, name))
+		return 0;
+	begin_views(recording);
+	r = join(recording, "", name, tables, count, why);
+	if (r == 0)
+		r = join(recording, "v_", name, tables, count, why);
+	end_views(recording);
 	return r;
 }

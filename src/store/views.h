@@ -23,5 +23,8 @@ void views_add_sql(struct buf *sql, const char *name, bool states, bool temporar
 		   const struct readable_columns *columns);
 /* Creates all views of the recording, in memory. Those in the file are never used. */
 int views_make(struct recording *recording, struct why *why) _must_check_;
+/* Views NAME and v_NAME of the rows of several tables with the same columns: of those that were recorded, if any. */
+int views_join(struct recording *recording, const char *name, const char *const *tables, size_t count,
+	       struct why *why) _must_check_;
 /* The field of a column, or NULL. */
 const struct field *views_find_field(const char *table, const char *column);

@@ -50,6 +50,29 @@ TEST(every_event_is_declared_well)
 	}
 }
 
+TEST(every_union_names_events_with_the_same_fields)
+{
+	unsigned unions = 0;
+
+	registry_each(event_union, entry) {
+		const struct event *events[EVENT_UNION_MAX];
+		unsigned count = event_resolve((*entry)->name, events);
+
+		unit_note("%s", (*entry)->name);
+		CHECK(is_event_name((*entry)->name));
+		CHECK(event_find((*entry)->name) == NULL);
+		CHECK(count >= 2 && count == event_union_count(*entry));
+		for (unsigned i = 0; i < count; i++) {
+			CHECK(events[i] != NULL);
+			CHECK(events[i] && events[i]->type->fields == events[0]->type->fields);
+			CHECK(events[i] && events[i]->type->field_count == events[0]->type->field_count);
+		}
+		unions++;
+	}
+	CHECK(unions >= 1);
+	CHECK_EQ_INT(event_resolve("nothing.of.this.name", (const struct event *[EVENT_UNION_MAX]){}), 0);
+}
+
 TEST(every_program_and_map_that_is_named_was_built)
 {
 	_cleanup_object_ struct kernel_object *object = NULL;
@@ -94,7 +117,8 @@ static void check_tool(const struct tool *tool)
 	tool_plan(tool, config, &plan);
 	CHECK(plan.events[0] != NULL);
 	for (unsigned i = 0; i < TOOL_EVENTS_MAX && plan.events[i]; i++) {
-		const struct event *event = event_find(plan.events[i]);
+		const struct event *events[EVENT_UNION_MAX];
+		const struct event *event = event_resolve(plan.events[i], events) ? events[0] : NULL;
 		struct field_ref ref;
 		struct shape shape;
 		struct why why = {};

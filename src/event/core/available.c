@@ -64,17 +64,28 @@ void availability_done(struct availability *availability)
 	free(availability->events);
 }
 
-const char *availability_reason(const struct availability *availability, const char *event)
+static const char *reason_of(const struct availability *availability, const struct event *event)
 {
-	if (!event_find(event))
+	vec_each(&availability->plan->choices, choice)
+		if (choice->request < availability->count && !choice->role->without && !hook_choice_get(choice) &&
+		    availability->events[choice->request] == event)
+			return choice->reason;
+	return NULL;
+}
+
+const char *availability_reason(const struct availability *availability, const char *name)
+{
+	const struct event *events[EVENT_UNION_MAX];
+	unsigned count = event_resolve(name, events);
+	const char *reason = NULL;
+
+	if (count == 0)
 		return "no such event was built in";
 	if (!availability->plan)
 		return availability->why.text;
-	vec_each(&availability->plan->choices, choice)
-		if (choice->request < availability->count && !choice->role->without && !hook_choice_get(choice) &&
-		    strcmp(availability->events[choice->request]->name, event) == 0)
-			return choice->reason;
-	return NULL;
+	for (unsigned i = 0; !reason && i < count; i++)
+		reason = reason_of(availability, events[i]);
+	return reason;
 }
 
 const char *event_unavailable(const char *event)

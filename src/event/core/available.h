@@ -30,7 +30,7 @@ void availability_try(struct availability *availability);
 void availability_done(struct availability *availability);
 
 /* Why the event does not work; NULL: it does. */
-const char *availability_reason(const struct availability *availability, const char *event);
+const char *availability_reason(const struct availability *availability, const char *name);
 
 /*
  * The quick answer for who recommends an event to others, looked up once in the life of the process: why this kernel

@@ -66,6 +66,38 @@ const struct event *event_find(const char *name)
 	return NULL;
 }
 
+const struct event_union *event_union_find(const char *name)
+{
+	registry_each(event_union, entry)
+		if (strcmp((*entry)->name, name) == 0)
+			return *entry;
+	return NULL;
+}
+
+unsigned event_union_count(const struct event_union *several)
+{
+	unsigned count = 0;
+
+	while (count < EVENT_UNION_MAX && several->events[count])
+		count++;
+	return count;
+}
+
+unsigned event_resolve(const char *name, const struct event *ret_events[EVENT_UNION_MAX])
+{
+	const struct event_union *several = event_union_find(name);
+	unsigned count = 0;
+
+	if (!several) {
+		ret_events[0] = event_find(name);
+		return ret_events[0] != NULL;
+	}
+	count = event_union_count(several);
+	for (unsigned i = 0; i < count; i++)
+		ret_events[i] = event_find(several->events[i]);
+	return count;
+}
+
 struct shape event_shape(const struct event *event)
 {
 	return (struct shape){.count = EVENT_PARTS, .types = {&event_head_type, &event_extra_type, event->type}};

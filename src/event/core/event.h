@@ -113,6 +113,31 @@ REGISTRY(event, struct event);
 const struct event **event_list(size_t *ret_count);
 const struct event *event_find(const char *name);
 
+/*
+ * A name for several events with the same fields, usable wherever a user names an event:
+ *
+ *	EVENT_UNION(skb_life, "skb.life", "lifetime of packet data in the kernel", "path.rx", "path.tx");
+ */
+#define EVENT_UNION_MAX 4
+
+struct event_union {
+	const char *name;
+	const char *help;
+	const char *events[EVENT_UNION_MAX];
+};
+
+REGISTRY(event_union, struct event_union);
+
+#define EVENT_UNION(object, union_name, help_text, ...)                                                                \
+	static const struct event_union object##_union = {                                                             \
+		.name = (union_name), .help = (help_text), .events = {__VA_ARGS__}};                                   \
+	REGISTER(event_union, struct event_union, object##_union)
+
+const struct event_union *event_union_find(const char *name);
+unsigned event_union_count(const struct event_union *several);
+/* The events of a name, of an event or a union; 0 if there are none. */
+unsigned event_resolve(const char *name, const struct event *ret_events[EVENT_UNION_MAX]);
+
 /* --- the record of an event --------------------------------------------------------------------------------------- */
 
 /* Fields added in user space: names and resolved stacks. */

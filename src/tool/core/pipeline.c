@@ -25,6 +25,8 @@ static int no_event(const char *name, struct why *why)
 
 	registry_each(event, event)
 		near_consider(&near, (*event)->name);
+	registry_each(event_union, entry)
+		near_consider(&near, (*entry)->name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, name, strnlen(name, 60));
 	return why_set(why, -EINVAL, "there is no event '%s'%s (nest events lists them)", buf_text(&shown),
@@ -33,15 +35,24 @@ static int no_event(const char *name, struct why *why)
 
 static int find_events(struct pipeline *pipeline, struct why *why)
 {
-	for (unsigned i = 0; i < TOOL_EVENTS_MAX && pipeline->plan->events[i]; i++) {
-		const struct event *event = event_find(pipeline->plan->events[i]);
+	const struct trace_plan *plan = pipeline->plan;
 
-		if (!event)
-			return no_event(pipeline->plan->events[i], why);
-		pipeline->requests[i].event = event;
-		pipeline->shapes[i] = event_shape(event);
-		pipeline->shapes[i].aliases = pipeline->aliases;
-		pipeline->count++;
+	for (unsigned i = 0; i < TOOL_EVENTS_MAX && plan->events[i]; i++) {
+		const struct event *events[EVENT_UNION_MAX];
+		unsigned count = event_resolve(plan->events[i], events);
+
+		if (count == 0)
+			return no_event(plan->events[i], why);
+		if (pipeline->count + count > TOOL_EVENTS_MAX)
+			return why_set(why, -EINVAL, "at most %d events together", TOOL_EVENTS_MAX);
+		for (unsigned k = 0; k < count; k++) {
+			unsigned request = pipeline->count++;
+
+			pipeline->requests[request].event = events[k];
+			pipeline->shapes[request] = event_shape(events[k]);
+			pipeline->shapes[request].aliases = pipeline->aliases;
+			pipeline->where_of[request] = plan->where_of[i];
+		}
 	}
 	return pipeline->count ? 0 : why_set(why, -EINVAL, "no event given");
 }
@@ -165,8 +176,8 @@ static int make_filter(struct pipeline *pipeline, unsigned request, struct why *
 		return r;
 	if (pipeline->plan->where.len)
 		trace_where_add(&text, "%s", buf_text(&pipeline->plan->where));
-	if (pipeline->plan->where_of[request])
-		trace_where_add(&text, "%s", pipeline->plan->where_of[request]);
+	if (pipeline->where_of[request])
+		trace_where_add(&text, "%s", pipeline->where_of[request]);
 	if (pipeline->options->output.where && !pipeline->where_rows)
 		trace_where_add(&text, "%s", pipeline->options->output.where);
 	if (text.over)

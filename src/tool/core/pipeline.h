@@ -18,6 +18,7 @@ struct pipeline {
 	struct event_request requests[TOOL_EVENTS_MAX];
 	struct shape shapes[TOOL_EVENTS_MAX];
 	struct field_alias *aliases;         /* headings of the tool */
+	const char *where_of[TOOL_EVENTS_MAX]; /* the plan's condition of this event alone */
 	struct expr *where[TOOL_EVENTS_MAX]; /* the part to evaluate here; NULL: nothing */
 	bool where_rows;                     /* --where filters the aggregated rows, not the events */
 	bool with_extra;                     /* fields made in user space are used */

@@ -9,8 +9,8 @@ static const char *const skblife_examples[] = {
 	"histograms of data lifetime, received and transmitted",
 	"nest skblife --by comm,dir 5",
 	"by program, every 5 seconds",
-	"nest trace path.rx --where 'total > 10ms'",
-	"packets whose data was read later than 10 ms after arrival",
+	"nest trace skb.life --where 'total > 10ms'",
+	"packets whose data stayed longer than 10 ms",
 	NULL,
 };
 
@@ -23,7 +23,7 @@ static const struct tool skblife_tool = {
 		"data is transmitted and, for TCP, acknowledged. Follows the data, not the buffer: copies, clones, "
 		"packets merged by GRO or in the socket, and segmented packets are one lifetime.",
 	.examples = skblife_examples,
-	.events = {"path.rx", "path.tx"},
+	.events = {"skb.life"},
 	.where = "end != unfinished",
 	.aggregate = AGGREGATE_HIST,
 	.value = "total_ns",
@@ -59,7 +59,7 @@ static const struct tool skbwait_tool = {
 		       "SCHED: until the reader is woken, and is on a CPU. - means no wait. The rest of the total is "
 		       "processing; nest path shows every stage.",
 	.examples = skbwait_examples,
-	.events = {"path.rx", "path.tx"},
+	.events = {"skb.life"},
 	.columns = skbwait_columns,
 };
 TOOL(skbwait_tool);

@@ -40,8 +40,8 @@ static const char *drawn_field(const struct event *event)
 
 static int draw_event(const char *name, const char *where, struct buf *out, struct why *why)
 {
-	const struct event *event = event_find(name);
-	const char *field = event ? drawn_field(event) : NULL;
+	const struct event *events[EVENT_UNION_MAX];
+	const char *field = event_resolve(name, events) ? drawn_field(events[0]) : NULL;
 
 	if (!field)
 		return why_set(why, -EINVAL, "%.60s has no duration or size to draw", name);

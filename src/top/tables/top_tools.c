@@ -89,18 +89,23 @@ static void add_tools(struct grid *grid, const struct availability *available)
 	}
 }
 
+static void add_event(struct grid *grid, const char *name, const char *help)
+{
+	_cleanup_free_ char *family = xstrndup(name, strcspn(name, "."));
+	struct runnable row = {.kind = RUNNABLE_EVENT, .layer = family, .name = name, .summary = help};
+
+	grid_add(grid, &RECORD_OF(&row));
+}
+
 static void add_events(struct grid *grid)
 {
 	size_t count;
 	_cleanup_free_ const struct event **events = event_list(&count);
 
-	for (size_t i = 0; i < count; i++) {
-		_cleanup_free_ char *family = xstrndup(events[i]->name, strcspn(events[i]->name, "."));
-		struct runnable row = {
-			.kind = RUNNABLE_EVENT, .layer = family, .name = events[i]->name, .summary = events[i]->help};
-
-		grid_add(grid, &RECORD_OF(&row));
-	}
+	for (size_t i = 0; i < count; i++)
+		add_event(grid, events[i]->name, events[i]->help);
+	registry_each(event_union, entry)
+		add_event(grid, (*entry)->name, (*entry)->help);
 }
 
 /* They do not change while the program runs. */
