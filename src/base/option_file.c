@@ -173,7 +173,7 @@ int option_file_read(const struct option_spec *table, int argc, char **argv, str
 		fd = input_file_open(path);
 		r = fd < 0 ? fd : buf_read_fd(&text, fd);
 		if (r < 0)
-			return why_set(why, -EINVAL, "cannot read %s: %s", path, input_file_error(r));
+			return why_set(why, -EIO, "cannot read %s: %s", path, input_file_error(r));
 		if (memchr(buf_text(&text), '\0', text.len))
 			return why_set(why, -EINVAL, "%s is no text", path);
 		r = option_file_parse(buf_text(&text), path, table, ret_file, why);

@@ -119,7 +119,7 @@ static int export_file(const struct config *config, struct out *out, struct why 
 
 	request.recording = recording;
 	if (r < 0)
-		return -EIO;
+		return r == -EINVAL ? r : -EIO;
 	return exporters[config->format](&request, out, why);
 }
 

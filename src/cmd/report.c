@@ -243,7 +243,7 @@ static int make_and_write(const struct config *config)
 		return report_fleet(config);
 	r = make_both(config, &report, &before, &why);
 	if (r < 0)
-		return command_fail(EXIT_IO, "report: %s", why.text);
+		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "report: %s", why.text);
 	if (before)
 		changes = report_compare(before, report);
 	if (config->html)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest rules: the rules of the diagnosis, and its measures. */
+#include <errno.h>
+
 #include "diagnose/rules/knowledge.h"
 #include "run/command.h"
 #include "run/output_exit.h"
@@ -111,7 +113,7 @@ static int run(const void *data)
 	if (r == 0 && config->rules)
 		r = knowledge_add_dir(knowledge, config->rules, &why);
 	if (r < 0)
-		return command_fail(EXIT_USAGE, "rules: %s", why.text);
+		return command_fail(r == -EIO ? EXIT_IO : EXIT_USAGE, "rules: %s", why.text);
 	r = output_open(&config->output, &shape, &output, &why);
 	if (r < 0)
 		return output_refused("rules", r, &why);

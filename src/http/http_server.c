@@ -81,7 +81,7 @@ static int read_pem(const char *option, const char *path, char **ret_text, struc
 
 	if (r < 0) {
 		buf_done(&text);
-		return why_set(why, -EINVAL, "%s: cannot read %s: %s", option, path, strerror(-r));
+		return why_set(why, -EIO, "%s: cannot read %s: %s", option, path, strerror(-r));
 	}
 	buf_add(&text, "", 1);
 	*ret_text = text.data;
@@ -120,7 +120,7 @@ int http_server_new(const struct http_options *options, struct http_server **ret
 		return r;
 	server->fd = http_listen_open(&server->listen, why);
 	if (server->fd < 0)
-		return server->fd == -EINVAL ? -EADDRNOTAVAIL : server->fd;
+		return -EIO;
 	server->origin = (struct http_origin){
 		.listen = &server->listen, .names = &options->names, .tls = options->tls_cert != NULL};
 	/* Cookies do not know ports: two servers of one host must not share one. */

@@ -45,13 +45,13 @@ int http_token_read(const char *path, struct http_token *ret_token, struct why *
 	int r;
 
 	if (fd < 0)
-		return why_set(why, -EINVAL, "--token-file: cannot open %s: %s", path, strerror(errno));
+		return why_set(why, -EIO, "--token-file: cannot open %s: %s", path, strerror(errno));
 	r = check_file(fd, path, why);
 	if (r < 0)
 		return r;
 	r = buf_read_fd(&text, fd);
 	if (r < 0)
-		return why_set(why, -EINVAL, "--token-file: cannot read %s: %s", path, strerror(-r));
+		return why_set(why, -EIO, "--token-file: cannot read %s: %s", path, strerror(-r));
 	len = strspn(buf_text(&text), token_letters);
 	if (len < HTTP_TOKEN_MIN || len > HTTP_TOKEN_MAX || !strchr("\r\n", buf_text(&text)[len]))
 		return why_set(why, -EINVAL,

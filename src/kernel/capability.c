@@ -75,6 +75,17 @@ void capability_names(uint64_t mask, char *text, size_t size)
 	join_names(mask, ", ", " and ", text, size);
 }
 
+void capability_refusal(uint64_t mask, char *text, size_t size)
+{
+	char list[128];
+	uint64_t held = 0;
+	bool all;
+
+	all = capability_get(&held) == 0 && !(mask & ~held);
+	capability_names(all ? mask : mask & ~held, list, sizeof(list));
+	snprintf(text, size, all ? "refused by the kernel despite %s" : "needs %s", list);
+}
+
 void capability_setcap(uint64_t mask, char *text, size_t size)
 {
 	join_names(mask, ",", ",", text, size);

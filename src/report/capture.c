@@ -119,7 +119,7 @@ static int read_packets(struct reading *reading, pcap_t *pcap, const char *path,
 	text_add_terminal(&shown, libpcap.error(pcap), strlen(libpcap.error(pcap)));
 	/* A file that ends in the middle of a packet still has the packets before it. */
 	if (report_head(reading->report)->samples == 0)
-		return why_set(why, -EINVAL, "%s: %s", path, buf_text(&shown));
+		return why_set(why, -EBADMSG, "%s: %s", path, buf_text(&shown));
 	report_add_unknown(reading->report,
 			   "The file is damaged or truncated: everything after the last readable packet is missing.");
 	return 0;
@@ -139,7 +139,7 @@ int capture_report(const char *path, const struct time_range *range, struct repo
 	pcap = libpcap.open(path, PCAP_TSTAMP_PRECISION_NANO, error);
 	if (!pcap) {
 		text_add_terminal(&shown, error, strlen(error));
-		return why_set(why, -EINVAL, "cannot read the capture: %s", buf_text(&shown));
+		return why_set(why, -EBADMSG, "cannot read the capture: %s", buf_text(&shown));
 	}
 	reading.conversations = capture_tcp_new(report);
 	report_head(report)->file = report_text(report, path);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/command.h"
+
+#include <errno.h>
+
 #include "base/alloc.h"
 #include "base/option_file.h"
 #include "base/out.h"
@@ -174,7 +177,10 @@ int command_run(const struct command *command, int argc, char **argv)
 	r = option_file_read(command->options, argc, argv, &file, &why);
 	if (r == 0)
 		r = option_parse(command->options, (int)file.words.count, file.words.items, config, &why);
-	if (r < 0) {
+	if (r == -EIO) {
+		log_error("%s: %s", command->name, why.text);
+		r = EXIT_IO;
+	} else if (r < 0) {
 		log_error("%s: %s (nest %s --help)", command->name, why.text, command->name);
 		r = EXIT_USAGE;
 	} else if (command_confine(command, config, &why) < 0) {

@@ -571,8 +571,9 @@ static int code_of_error(const struct run *run)
 	bool files = run->file_failed || (!run->cannot_observe && (options->input.file || options->save ||
 								   (options->writes_a_file && run->began)));
 
-	/* recording_check_interface */
-	if (run->recording && run->result == -ENODEV)
+	/* recording_check_interface; a time that --from or --to cannot mean (input_open) */
+	if ((run->recording && run->result == -ENODEV) ||
+	    (!run->recording && options->input.file && run->result == -EINVAL))
 		return fail(run, run->result, EXIT_USAGE);
 	return fail(run, run->result, files ? EXIT_IO : EXIT_CANNOT_OBSERVE);
 }

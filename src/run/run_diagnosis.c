@@ -588,7 +588,7 @@ static int prepare(struct run_sink *sink, struct run *run)
 	if (r == 0)
 		r = engine_find(options->engine, &diagnosis->engine, &run->why);
 	if (r < 0)
-		return -ENOENT;
+		return r == -EIO ? r : -ENOENT;
 	if (cgroup && !options->input.file)
 		r = cgroups_check(cgroup, &run->why);
 	find_past(diagnosis);

@@ -89,6 +89,15 @@ int input_parse_time(struct recording *recording, const char *text, uint64_t *re
 	return why_set(why, -EINVAL, "invalid time '%.60s': expected 02:13:30, 2026-11-15T02:13:30, +10s or -1m", text);
 }
 
+static int parse_option(const char *option, const char *text, struct recording *recording, uint64_t *ret_ns,
+			struct why *why)
+{
+	struct why own = {};
+	int r = input_parse_time(recording, text, ret_ns, &own);
+
+	return r < 0 ? why_set(why, r, "%s: %s", option, own.text) : r;
+}
+
 int input_open(const struct input_options *options, struct recording **ret_recording, struct time_range *ret_range,
 	       struct why *why)
 {
@@ -97,9 +106,9 @@ int input_open(const struct input_options *options, struct recording **ret_recor
 
 	*ret_range = (struct time_range){.to_ns = UINT64_MAX};
 	if (r == 0 && options->from)
-		r = input_parse_time(recording, options->from, &ret_range->from_ns, why);
+		r = parse_option("--from", options->from, recording, &ret_range->from_ns, why);
 	if (r == 0 && options->to)
-		r = input_parse_time(recording, options->to, &ret_range->to_ns, why);
+		r = parse_option("--to", options->to, recording, &ret_range->to_ns, why);
 	if (r == 0 && ret_range->from_ns > ret_range->to_ns)
 		r = why_set(why, -EINVAL, "--from is after --to");
 	if (r == 0)

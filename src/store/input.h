@@ -20,7 +20,10 @@ struct time_range {
 	uint64_t to_ns; /* UINT64_MAX: to the end */
 };
 
-/* Opens the file of -f and resolves --from and --to in it. */
+/*
+ * Opens the file of -f and resolves --from and --to in it. -EINVAL: they are no times, or the wrong way round; never for
+ * the file.
+ */
 int input_open(const struct input_options *options, struct recording **ret_recording, struct time_range *ret_range,
 	       struct why *why) _must_check_;
 /* 02:13, 02:13:30.5, a full date and time, +10s (after the start), -1m (before the end). */

@@ -29,9 +29,9 @@ int recording_fail(struct recording *recording, int sqlite_code, struct why *why
 	text_add_terminal(&shown, message, strnlen(message, 300));
 	switch (sqlite_code & 0xff) {
 	case SQLITE_NOTADB:
-		return why_set(why, -EINVAL, "%s is not a recording: not an SQLite file", recording->path);
+		return why_set(why, -EBADMSG, "%s is not a recording: not an SQLite file", recording->path);
 	case SQLITE_CORRUPT:
-		return why_set(why, -EINVAL, "%s is damaged: %s", recording->path, buf_text(&shown));
+		return why_set(why, -EBADMSG, "%s is damaged: %s", recording->path, buf_text(&shown));
 	case SQLITE_INTERRUPT:
 		return why_set(why, -ETIMEDOUT, "%s: read timed out", recording->path);
 	case SQLITE_CANTOPEN:
@@ -42,7 +42,7 @@ int recording_fail(struct recording *recording, int sqlite_code, struct why *why
 						  : "");
 	case SQLITE_NOMEM:
 	case SQLITE_TOOBIG:
-		return why_set(why, -EINVAL, "%s exceeds the limits of a recording: %s", recording->path,
+		return why_set(why, -EBADMSG, "%s exceeds the limits of a recording: %s", recording->path,
 			       buf_text(&shown));
 	default:
 		return why_set(why, -EIO, "%s: %s", recording->path, buf_text(&shown));
@@ -161,12 +161,12 @@ static int check_version(struct recording *recording, struct why *why)
 	if (r < 0)
 		return r;
 	if (application != STORE_APPLICATION)
-		return why_set(why, -EINVAL, "%s is an SQLite file, but not a recording of nest", recording->path);
+		return why_set(why, -EBADMSG, "%s is an SQLite file, but not a recording of nest", recording->path);
 	r = read_pragma(recording, "PRAGMA user_version", &version, why);
 	if (r < 0)
 		return r;
 	if (version < 1)
-		return why_set(why, -EINVAL, "%s has no schema version", recording->path);
+		return why_set(why, -EBADMSG, "%s has no schema version", recording->path);
 	if (version > STORE_VERSION)
 		return why_set(why, -ENOTSUP,
 			       "%s was written by a later version of nest (schema version %lld, supported: %d)",
@@ -191,7 +191,7 @@ static int read_columns(struct recording *recording, struct recorded_table *tabl
 		const char *name = (const char *)sqlite3_column_text(statement, 1);
 
 		if (sqlite3_column_int(statement, 6) != 0)
-			return why_set(why, -EINVAL, "%s: unexpected generated column in a table", recording->path);
+			return why_set(why, -EBADMSG, "%s: unexpected generated column in a table", recording->path);
 		vec_push(&table->columns, xstrdup(name ?: ""));
 		has_first = has_first || (name && strcmp(name, "first") == 0);
 		has_last = has_last || (name && strcmp(name, "last") == 0);
@@ -214,12 +214,12 @@ static int read_schema(struct recording *recording, struct why *why)
 			   *sql = (const char *)sqlite3_column_text(statement, 2);
 
 		if (recording->tables.count == TABLES_MAX)
-			return why_set(why, -EINVAL, "%s has too many tables", recording->path);
+			return why_set(why, -EBADMSG, "%s has too many tables", recording->path);
 		/* Views are for other programs and disabled here. */
 		if (type && strcmp(type, "view") == 0)
 			continue;
 		if (!type || !name || !sql || strcmp(type, "table") != 0 || strncasecmp(sql, "CREATE TABLE ", 13) != 0)
-			return why_set(why, -EINVAL, "%s: unexpected trigger, index or virtual table", recording->path);
+			return why_set(why, -EBADMSG, "%s: unexpected trigger, index or virtual table", recording->path);
 		vec_add(&recording->tables)->name = xstrdup(name);
 	}
 	if (code != SQLITE_DONE)
@@ -239,9 +239,9 @@ static bool is_plain_file(struct recording *recording, struct why *why, int *ret
 	if (stat(recording->path, &info) < 0)
 		*ret_result = why_set(why, -errno, "cannot read %s: %s", recording->path, strerror(errno));
 	else if (!S_ISREG(info.st_mode))
-		*ret_result = why_set(why, -EINVAL, "%s is not a regular file", recording->path);
+		*ret_result = why_set(why, -EBADMSG, "%s is not a regular file", recording->path);
 	else if (info.st_size == 0)
-		*ret_result = why_set(why, -EINVAL, "%s is empty", recording->path);
+		*ret_result = why_set(why, -EBADMSG, "%s is empty", recording->path);
 	else if (access(recording->path, R_OK) < 0)
 		*ret_result = why_set(why, -errno, "cannot read %s: %s", recording->path, strerror(errno));
 	else

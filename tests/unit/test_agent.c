@@ -108,7 +108,7 @@ TEST(the_command_line_wins)
 	CHECK(file.words.items[file.words.count] == NULL);
 	option_file_done(&file);
 	words[1] = missing;
-	CHECK_ERR(option_file_read(options, 4, words, &file, &why), -EINVAL);
+	CHECK_ERR(option_file_read(options, 4, words, &file, &why), -EIO);
 	CHECK_HAS_TEXT(why.text, "cannot read /nonexistent/agent.conf");
 }
 

@@ -189,7 +189,7 @@ TEST(token_files)
 	CHECK(read_token(path, "0123456789 abcdef\n", 0600, &token) == -EINVAL);
 	CHECK(read_token(path, "", 0600, &token) == -EINVAL);
 	CHECK(http_token_read(dir, &token, &why) == -EINVAL);
-	CHECK(http_token_read("/nonexistent", &token, &why) == -EINVAL);
+	CHECK(http_token_read("/nonexistent", &token, &why) == -EIO);
 	unlink(path);
 	rmdir(dir);
 }

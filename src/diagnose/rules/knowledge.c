@@ -604,7 +604,7 @@ static int add_file(struct knowledge *knowledge, const char *path, struct why *w
 	int r = buf_read_file(&text, path);
 
 	if (r < 0)
-		return why_set(why, r, "cannot read %s: %s", path, strerror(-r));
+		return why_set(why, -EIO, "cannot read %s: %s", path, strerror(-r));
 	if (memchr(buf_text(&text), '\0', text.len))
 		return why_set(why, -EINVAL, "%s: not a text file", path);
 	return knowledge_add_text(knowledge, path, buf_text(&text), why);
@@ -618,7 +618,7 @@ int knowledge_add_dir(struct knowledge *knowledge, const char *dir, struct why *
 	int r = 0;
 
 	if (!handle)
-		return why_set(why, -errno, "cannot read the rules in %s: %s", dir, strerror(errno));
+		return why_set(why, -EIO, "cannot read the rules in %s: %s", dir, strerror(errno));
 	while ((entry = readdir(handle)))
 		if (is_rules_file(entry->d_name))
 			vec_push(&paths, xasprintf("%s/%s", dir, entry->d_name));

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
+#include "kernel/capability.h"
 #include "snapshot/core/arena.h"
 #include "snapshot/core/settings.h"
 #include "snapshot/core/table_share.h"
@@ -372,6 +373,8 @@ static size_t run_stage(struct snapshot *snapshot, const struct snapshot_request
 
 static void list_namespaces(struct snapshot *snapshot, const struct netns_list *namespaces)
 {
+	char reason[160];
+
 	vec_each(&namespaces->items, netns) {
 		struct netns_record *record = snapshot_table_add(snapshot_table(snapshot, &netns_type));
 
@@ -384,10 +387,12 @@ static void list_namespaces(struct snapshot *snapshot, const struct netns_list *
 		memcpy(record->port, netns->port, sizeof(record->port));
 		memcpy(record->name, netns->name, sizeof(record->name));
 	}
-	if (namespaces->hidden)
+	if (namespaces->hidden) {
+		capability_refusal(CAP_BIT(CAP_SYS_PTRACE), reason, sizeof(reason));
 		snapshot_gap(snapshot, "network namespaces of those processes",
-			     "cannot read the namespaces of %llu process%s of other users (needs CAP_SYS_PTRACE)",
-			     (unsigned long long)namespaces->hidden, namespaces->hidden == 1 ? "" : "es");
+			     "cannot read the namespaces of %llu process%s of other users (%s)",
+			     (unsigned long long)namespaces->hidden, namespaces->hidden == 1 ? "" : "es", reason);
+	}
 	if (namespaces->left_out)
 		snapshot_gap(snapshot, "the other containers", "%llu containers beyond the limit of %zu",
 			     (unsigned long long)namespaces->left_out, namespaces->items.count - 1);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "kernel/capability.h"
 #include "snapshot/proc/cgroup_path.h"
 #include "snapshot/proc/process.h"
 #include "snapshot/socket/owner.h"
@@ -251,6 +252,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 {
 	struct state *state = snapshot_state(snapshot);
 	bool processes = snapshot_wants(snapshot, &process_type), threads = snapshot_wants(snapshot, &thread_type);
+	char reason[160];
 
 	(void)why;
 	state->hidden = 0;
@@ -275,10 +277,12 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	}
 	if (request->repeated)
 		remember(state, snapshot);
-	if (state->hidden)
+	if (state->hidden) {
+		capability_refusal(CAP_BIT(CAP_SYS_PTRACE), reason, sizeof(reason));
 		snapshot_gap(snapshot, "what these threads are blocked in",
-			     "cannot read the system calls of %llu threads (needs CAP_SYS_PTRACE)",
-			     (unsigned long long)state->hidden);
+			     "cannot read the system calls of %llu thread%s (%s)", (unsigned long long)state->hidden,
+			     state->hidden == 1 ? "" : "s", reason);
+	}
 	if (state->left_out)
 		snapshot_gap(snapshot, "thread states and CPU times",
 			     "%llu processes and threads beyond the limit of %d not read",

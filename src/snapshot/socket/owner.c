@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "kernel/capability.h"
 #include "snapshot/socket/other.h"
 #include "snapshot/socket/owner.h"
 #include "snapshot/socket/owner_scan.h"
@@ -205,6 +206,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	struct state *state = snapshot_state(snapshot);
 	bool fresh = !request->repeated || !kept_will_do(state, snapshot);
 	struct unowned unowned;
+	char reason[160];
 	bool some;
 	int r = 0;
 
@@ -229,11 +231,11 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	if (fresh)
 		state->missing =
 			state->scan.hidden && some && (unowned.others || owner_really_missing(snapshot, request));
-	if (state->missing)
-		snapshot_gap(snapshot, "owners of some sockets",
-			     "cannot read the descriptors of %llu process%s; needs CAP_SYS_PTRACE and "
-			     "CAP_DAC_READ_SEARCH",
-			     (unsigned long long)state->scan.hidden, state->scan.hidden == 1 ? "" : "es");
+	if (state->missing) {
+		capability_refusal(CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_DAC_READ_SEARCH), reason, sizeof(reason));
+		snapshot_gap(snapshot, "owners of some sockets", "cannot read the descriptors of %llu process%s (%s)",
+			     (unsigned long long)state->scan.hidden, state->scan.hidden == 1 ? "" : "es", reason);
+	}
 	return 0;
 }
 
