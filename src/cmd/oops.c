@@ -174,16 +174,15 @@ static int read_reports(const struct oops_config *config, struct oops_list *list
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(LOG_MAX), path = BUF_INIT(8192);
 	_cleanup_(oops_times_done) struct oops_times times = {};
-	int recorded = 0, r = 0;
+	bool recorded = !config->file && config->recording;
 	struct why why;
+	int r = 0;
 
 	if (config->file && read_file(config->file, &text, &why) < 0) {
 		text_add_terminal(&path, config->file, strnlen(config->file, 1000));
 		return command_fail(EXIT_IO, "oops: cannot read '%s': %s", buf_text(&path), why.text);
 	}
-	if (!config->file && config->recording)
-		recorded = oops_known_log(config->recording, &text, &times, &why);
-	if (recorded < 0) {
+	if (recorded && oops_known_log(config->recording, &text, &times, &why) < 0) {
 		text_add_terminal(&path, config->recording, strnlen(config->recording, 1000));
 		return command_fail(EXIT_IO, "oops: -f %s: %s", buf_text(&path), why.text);
 	}

@@ -84,8 +84,11 @@ int oops_known_log(const char *path, struct buf *text, struct oops_times *ret_ti
 	struct oops_log_line line;
 	int r = recording_open(path, &recording, why);
 
-	if (r < 0 || !recording_has(recording, oops_log_type.name))
+	if (r < 0)
 		return r;
+	if (!recording_has(recording, oops_log_type.name))
+		return why_set(why, -ENODATA, "it has no kernel log: nest record follows it where it may read "
+					      "/dev/kmsg; nest oops LOG -f RECORDING reads another log");
 	r = rows_open(recording, &(struct rows_request){.name = oops_log_type.name, .shape = &shape}, &rows, why);
 	while (r == 0 && (r = rows_next(rows, (void *[]){&line}, why)) > 0) {
 		buf_add_text(text, line.text ? line.text : "");
@@ -94,7 +97,7 @@ int oops_known_log(const char *path, struct buf *text, struct oops_times *ret_ti
 		rows_free_parts(&shape, (void *[]){&line});
 		r = text->over ? why_set(why, -E2BIG, "its kernel log is larger than %zu MiB", text->cap >> 20) : 0;
 	}
-	return r < 0 ? r : 1;
+	return r;
 }
 
 void oops_known_date(struct oops_list *list, const struct oops_times *times)

@@ -12,7 +12,7 @@ struct oops_times {
 };
 void oops_times_done(struct oops_times *times);
 
-/* The log lines of the reports that the recording holds. 1, or 0: it did not follow the kernel log. */
+/* The log lines of the reports that the recording holds. -ENODATA: it did not follow the kernel log. */
 int oops_known_log(const char *path, struct buf *text, struct oops_times *ret_times, struct why *why) _must_check_;
 /* Gives each report the time of its line. */
 void oops_known_date(struct oops_list *list, const struct oops_times *times);
