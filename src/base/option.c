@@ -36,8 +36,20 @@ void option_each(const struct option_spec *table, bool (*fn)(const struct option
 
 	flatten(table, 0, &flat);
 	vec_each(&flat.specs, spec)
-		if (!fn(spec, context))
+		if (!spec->unfit && !fn(spec, context))
 			return;
+}
+
+struct option_spec *option_fit(const struct option_spec *table, bool (*has)(const char *needs, const void *subject),
+			       const void *subject)
+{
+	struct flat flat = {};
+
+	flatten(table, 0, &flat);
+	vec_each(&flat.specs, spec)
+		spec->unfit = spec->needs && !has(spec->needs, subject);
+	vec_push(&flat.specs, (struct option_spec)OPTION_END);
+	return flat.specs.items;
 }
 
 static void text_list_add(struct text_list *list, const char *text, size_t n)

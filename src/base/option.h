@@ -76,6 +76,8 @@ struct option_spec {
 	bool required;         /* of a positional */
 	size_t second;         /* of OPT_TEXT: offset of the member for a second value; 0: the last one counts */
 	enum option_file file; /* of OPT_TEXT and OPT_TEXTS */
+	const char *needs;     /* what the command's subject must have, such as a field of its events; NULL: nothing */
+	bool unfit;            /* the subject lacks it: not listed, and refused with the reason by the command */
 };
 
 /* The member must have the type of the kind. */
@@ -129,9 +131,13 @@ struct option_spec {
 		.kind = OPT_END                                                                                        \
 	}
 
-/* Calls fn for every option of the table and of its groups, with the final offset, until it returns false. */
+/* Calls fn for every fit option of the table and of its groups, with the final offset, until it returns false. */
 void option_each(const struct option_spec *table, bool (*fn)(const struct option_spec *spec, void *context),
 		 void *context);
+
+/* A table of the same options, those unfit that need what has() denies. The caller frees it. */
+struct option_spec *option_fit(const struct option_spec *table, bool (*has)(const char *needs, const void *subject),
+			       const void *subject);
 
 /*
  * Fills config from the arguments (argv[0] is the first word after the command's name). -EINVAL and why for invalid

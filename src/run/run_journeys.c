@@ -87,10 +87,10 @@ static int parse_options(struct run_journeys *journeys, struct why *why)
 	return r;
 }
 
-static int make_where(struct run_journeys *journeys, const struct shape *shape)
+static int make_where(struct run_journeys *journeys)
 {
 	const struct path_config *config = journeys->config;
-	int r = trace_options_where(&config->common, shape, &journeys->where, &journeys->run->why);
+	int r = trace_options_where(&config->common, event_find("path.rx"), &journeys->where, &journeys->run->why);
 
 	if (r == 0 && config->common.output.where)
 		trace_where_add(&journeys->where, "%s", config->common.output.where);
@@ -112,7 +112,7 @@ static int check_where(struct run_journeys *journeys, const struct shape *shape)
 		return output_help(shape, &journeys->run->why);
 	if (where && expr_parse(where, shape, &own, &why) < 0)
 		return why_set(&journeys->run->why, -EINVAL, "--where: %s", why.text);
-	r = make_where(journeys, shape);
+	r = make_where(journeys);
 	return r == 0 && journeys->where.len
 		       ? expr_parse(buf_text(&journeys->where), shape, &journeys->filter, &journeys->run->why)
 		       : r;

@@ -16,11 +16,24 @@ static const struct option_spec stream_options[] = {
 	OPTION_END,
 };
 
+/* Whether all of the tool's events have that field. */
+static bool has_field(const char *field, const void *subject)
+{
+	const struct event *events[EVENT_UNION_MAX];
+	const struct tool *tool = subject;
+
+	for (unsigned i = 0; i < TOOL_EVENTS_MAX && tool->events[i]; i++)
+		for (unsigned k = event_resolve(tool->events[i], events); k-- > 0;)
+			if (!trace_event_has(events[k], field))
+				return false;
+	return true;
+}
+
 static const struct option_spec *options_of(const struct tool *tool)
 {
-	if (tool->options)
-		return tool->options;
-	return tool->aggregate == AGGREGATE_NONE ? stream_options : plain_options;
+	const struct option_spec *all = tool->aggregate == AGGREGATE_NONE ? stream_options : plain_options;
+
+	return option_fit(tool->options ?: all, has_field, tool);
 }
 
 static int run_tool(const void *subject, const void *config)

@@ -182,7 +182,7 @@ is "$("$nest" trace tcp.state -- awk '$1 == "SigIgn:" { print $2 }' /proc/self/s
 
 # Filters that can never match.
 for tool in softirqlat irqlat napilat; do
-	for option in "-N $host" '-P 80' "-p $$"; do
+	for option in "-N $host" '-P 80' "-p $$" '-C /' '-x'; do
 		# An interface has a namespace.
 		[ "$tool ${option%% *}" != 'napilat -N' ] || continue
 		# shellcheck disable=SC2086

@@ -366,3 +366,39 @@ TEST(offsets_of_groups_add_up)
 	option_each(options, find_json, &offset);
 	CHECK_EQ_UINT(offset, offsetof(struct config, inner.json));
 }
+
+static const struct option_spec needy_options[] = {
+	OPTION(struct config, all, FLAG, "all", 'a', NULL, "everything"),
+	OPTION(struct config, name, TEXT, "name", 'n', "NAME", "called so", .needs = "names"),
+	OPTION_GROUP(struct config, inner, inner_options),
+	OPTION_END,
+};
+
+static bool has_that(const char *needs, const void *subject)
+{
+	return strcmp(needs, subject) == 0;
+}
+
+static bool add_letter(const struct option_spec *spec, void *context)
+{
+	buf_add_char(context, spec->letter);
+	return true;
+}
+
+/* Listed for those that have what it needs; parsed for all, so that the command can say why not. */
+TEST(an_option_that_needs_something)
+{
+	_cleanup_buf_ struct buf with = BUF_INIT(64), without = BUF_INIT(64);
+	_cleanup_free_ struct option_spec *fit = option_fit(needy_options, has_that, "names");
+	_cleanup_free_ struct option_spec *unfit = option_fit(needy_options, has_that, "numbers");
+	struct config config;
+	struct why why;
+
+	option_each(fit, add_letter, &with);
+	option_each(unfit, add_letter, &without);
+	CHECK_EQ_TEXT(buf_text(&with), "anjo");
+	CHECK_EQ_TEXT(buf_text(&without), "ajo");
+	CHECK_OK(parse(unfit, "--name x --json", &config, &why));
+	CHECK_EQ_TEXT(config.name, "x");
+	CHECK(config.inner.json);
+}

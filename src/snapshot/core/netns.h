@@ -30,10 +30,11 @@ void netns_list_done(struct netns_list *list);
 /* SPEC is NULL or "" (the current one), a name in /run/netns, a path, a process id, or "all". */
 int netns_find(const char *spec, struct netns_list *ret_list, struct why *why) _must_check_;
 /* The same words in every command, because it is the same rule. */
-#define NETNS_OPTION(type, member)                                                                                     \
+#define NETNS_OPTION(type, member, ...)                                                                                \
 	OPTION(type, member, TEXT, "netns", 'N', "NETNS",                                                              \
 	       "network namespace: name, path, PID, or all. Default: for snapshots the one nest runs in (with -p, "    \
-	       "that of the process), for events all")
+	       "that of the process), for events all",                                                                 \
+	       __VA_ARGS__)
 /* -ENOENT when no namespace of the list has such an interface. Where one cannot be entered it may be there: 0. */
 int netns_check_interface(const struct netns_list *list, const char *dev, struct why *why) _must_check_;
 /* Where a name, a path or a process id is to be found; the caller frees it. */

@@ -170,7 +170,7 @@ static int make_filter(struct pipeline *pipeline, unsigned request, struct why *
 	_cleanup_(expr_freep) struct expr *expr = NULL;
 	struct event_config *config = &pipeline->requests[request].config;
 	struct field_ref at = {};
-	int r = trace_options_where(pipeline->options, &pipeline->shapes[request], &text, why);
+	int r = trace_options_where(pipeline->options, pipeline->requests[request].event, &text, why);
 
 	if (r < 0)
 		return r;

@@ -13,16 +13,17 @@
 
 #define O struct trace_options
 const struct option_spec trace_select_table[] = {
-	OPTION(O, pid, UINT, "pid", 'p', "PID", "limit to process PID, all its threads", .min = 1, .max = INT32_MAX),
-	OPTION(O, children, FLAG, "children", 0, NULL, "with -p: include child processes"),
-	OPTION(O, ports, PORTS, "port", 'P', "PORT,..", "limit to these ports, local or remote"),
-	OPTION(O, local_ports, PORTS, "local-port", 'L', "PORT,..", "limit to these local ports"),
-	OPTION(O, remote_ports, PORTS, "remote-port", 'D', "PORT,..", "limit to these remote ports"),
-	NETNS_OPTION(O, netns),
-	OPTION(O, cgroup, TEXT, "cgroup", 'C', "PATH", "limit to this cgroup and its descendants"),
-	OPTION(O, iface, TEXT, "interface", 'i', "IFACE", "limit to this interface"),
-	OPTION(O, ipv4, FLAG, "ipv4", '4', NULL, "limit to IPv4"),
-	OPTION(O, ipv6, FLAG, "ipv6", '6', NULL, "limit to IPv6"),
+	OPTION(O, pid, UINT, "pid", 'p', "PID", "limit to process PID, all its threads", .min = 1, .max = INT32_MAX,
+	       .needs = "pid"),
+	OPTION(O, children, FLAG, "children", 0, NULL, "with -p: include child processes", .needs = "pid"),
+	OPTION(O, ports, PORTS, "port", 'P', "PORT,..", "limit to these ports, local or remote", .needs = "lport"),
+	OPTION(O, local_ports, PORTS, "local-port", 'L', "PORT,..", "limit to these local ports", .needs = "lport"),
+	OPTION(O, remote_ports, PORTS, "remote-port", 'D', "PORT,..", "limit to these remote ports", .needs = "rport"),
+	NETNS_OPTION(O, netns, .needs = "netns"),
+	OPTION(O, cgroup, TEXT, "cgroup", 'C', "PATH", "limit to this cgroup and its descendants", .needs = "cgroup"),
+	OPTION(O, iface, TEXT, "interface", 'i', "IFACE", "limit to this interface", .needs = "dev"),
+	OPTION(O, ipv4, FLAG, "ipv4", '4', NULL, "limit to IPv4", .needs = "family"),
+	OPTION(O, ipv6, FLAG, "ipv6", '6', NULL, "limit to IPv6", .needs = "family"),
 	OPTION_END,
 };
 
@@ -38,7 +39,7 @@ const struct option_spec trace_run_table[] = {
 
 static const struct option_spec event_table[] = {
 	OPTION_TABLE(trace_select_table),
-	OPTION(O, failures, FLAG, "failures", 'x', NULL, "limit to failures"),
+	OPTION(O, failures, FLAG, "failures", 'x', NULL, "limit to failures", .needs = "error"),
 	OPTION(O, time_of_day, FLAG, "time", 't', NULL, "show the time of day"),
 	OPTION(O, time_since, FLAG, "elapsed", 'T', NULL, "show the time since the start"),
 	OPTION(O, kernel_stack, FLAG, "stack", 0, NULL, "show the kernel stack"),
@@ -129,19 +130,11 @@ static int add_recorded(const struct trace_options *options, struct buf *where, 
 }
 
 /* Conditions on fields that not every event has. */
-static int add_special(const struct trace_options *options, const struct shape *shape, struct buf *where,
-		       struct why *why)
+static int add_special(const struct trace_options *options, struct buf *where, struct why *why)
 {
-	struct field_ref ref;
-
-	if (options->failures) {
-		if (shape_find(shape, "error", &ref) < 0)
-			return why_set(why, -EINVAL, "-x: this event has no field error");
+	if (options->failures)
 		trace_where_add(where, "error");
-	}
 	if (options->iface) {
-		if (shape_find(shape, "dev", &ref) < 0)
-			return why_set(why, -EINVAL, "-i: this event has no field dev");
 		if (strlen(options->iface) > 15 || strpbrk(options->iface, "\"\\"))
 			return why_set(why, -EINVAL, "-i: invalid interface name");
 		trace_where_add(where, "dev == \"%s\"", options->iface);
@@ -157,24 +150,39 @@ static int check_process(const struct trace_options *options, struct why *why)
 	return why_set(why, -ESRCH, "-p: there is no process %" PRIu64, options->pid);
 }
 
-/* A filter that can never match would show zeros for what nobody looked at. */
-static int check_applies(const struct trace_options *options, const struct shape *shape, struct why *why)
+bool trace_event_has(const struct event *event, const char *field)
 {
-	const struct event *event =
-		shape->count > EVENT_PART_DATA ? event_find(shape->types[EVENT_PART_DATA]->name) : NULL;
-	bool one_netns = options->netns && strcmp(options->netns, "all") != 0 && event && event->of_host;
-	const char *option = options->pid                     ? "-p"
-			     : options->ports.count           ? "-P"
-			     : options->local_ports.count     ? "-L"
-			     : options->remote_ports.count    ? "-D"
-			     : one_netns                      ? "-N"
-			     : options->ipv4 != options->ipv6 ? "-4 or -6"
-							      : NULL;
+	const struct shape shape = event_shape(event);
+	bool of_netns = strcmp(field, "netns") == 0 && !event->of_host;
+	struct field_ref ref;
 
-	if (!event || !(event->of_host || event->of_netns) || !option)
-		return 0;
-	return why_set(why, -EINVAL, "%s does not apply: %s is not of a process or a socket%s", option, event->name,
-		       event->of_host ? ", nor of a namespace" : "");
+	return shape_find(&shape, field, &ref) == 0 &&
+	       (ref.part == EVENT_PART_DATA || of_netns || !(event->of_host || event->of_netns));
+}
+
+/* A filter that can never match would show zeros for what nobody looked at. */
+static int check_applies(const struct trace_options *options, const struct event *event, struct why *why)
+{
+	const struct {
+		bool given;
+		const char *option, *field;
+	} limits[] = {
+		{options->pid, "-p", "pid"},
+		{options->ports.count, "-P", "lport"},
+		{options->local_ports.count, "-L", "lport"},
+		{options->remote_ports.count, "-D", "rport"},
+		{options->netns && strcmp(options->netns, "all") != 0, "-N", "netns"},
+		{options->cgroup, "-C", "cgroup"},
+		{options->iface, "-i", "dev"},
+		{options->failures, "-x", "error"},
+		{options->ipv4 != options->ipv6, "-4 or -6", "family"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		if (limits[i].given && !trace_event_has(event, limits[i].field))
+			return why_set(why, -EINVAL, "%s does not apply: %s has no %s", limits[i].option, event->name,
+				       limits[i].field);
+	return 0;
 }
 
 /* One that is not there sends nothing, unless the command that is run makes it. */
@@ -189,10 +197,10 @@ static int check_interface(const struct trace_options *options, struct why *why)
 	return r < 0 ? r : netns_check_interface(&found, options->iface, why);
 }
 
-int trace_options_where(const struct trace_options *options, const struct shape *shape, struct buf *where,
+int trace_options_where(const struct trace_options *options, const struct event *event, struct buf *where,
 			struct why *why)
 {
-	int r = check_applies(options, shape, why);
+	int r = check_applies(options, event, why);
 
 	if (r == 0)
 		r = check_process(options, why);
@@ -216,7 +224,7 @@ int trace_options_where(const struct trace_options *options, const struct shape 
 		r = cgroups_find_directory(options->cgroup, &directory, why);
 	}
 	if (r == 0)
-		r = add_special(options, shape, where, why);
+		r = add_special(options, where, why);
 	if (r == 0)
 		r = check_interface(options, why);
 	return r;

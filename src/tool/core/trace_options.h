@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/option.h"
+#include "event/core/event.h"
 #include "store/input.h"
 #include "view/output.h"
 
@@ -44,8 +45,10 @@ extern const struct option_spec trace_run_table[];
  * Appends the conditions of the options in --where syntax, joined by `and`. -EINVAL, -ENOENT with a message if a
  * namespace, cgroup or interface does not exist.
  */
-int trace_options_where(const struct trace_options *options, const struct shape *shape, struct buf *where,
+int trace_options_where(const struct trace_options *options, const struct event *event, struct buf *where,
 			struct why *why) _must_check_;
+/* Whether options may select by this field: events of a host or a namespace have no process and no socket. */
+bool trace_event_has(const struct event *event, const char *field);
 
 /* Appends "(condition)", joined by `and`. */
 void trace_where_add(struct buf *where, const char *format, ...) _printf_(2, 3);
