@@ -130,8 +130,13 @@ static size_t plain_length(const char *s, size_t n)
 	return len;
 }
 
-/* Characters of `kept` stay as they are. */
-static void add_visible(struct buf *out, const char *s, size_t n, const char *kept)
+/* In a message backslashes stay as they are, and so does a newline before a line that is indented. */
+static bool is_of_message(const char *s, size_t n)
+{
+	return *s == '\\' || (n > 1 && s[0] == '\n' && s[1] == ' ');
+}
+
+static void add_visible(struct buf *out, const char *s, size_t n, bool message)
 {
 	while (n > 0) {
 		size_t plain = plain_length(s, n);
@@ -148,7 +153,7 @@ static void add_visible(struct buf *out, const char *s, size_t n, const char *ke
 		if (len == 0) {
 			buf_add_format(out, "\\x%02x", (uint8_t)*s);
 			len = 1;
-		} else if (code && code < 0x80 && strchr(kept, (int)code)) {
+		} else if (message && is_of_message(s, n)) {
 			buf_add_char(out, *s);
 		} else if (code == '\\') {
 			buf_add_text(out, "\\\\");
@@ -164,12 +169,12 @@ static void add_visible(struct buf *out, const char *s, size_t n, const char *ke
 
 void text_add_terminal(struct buf *out, const char *s, size_t n)
 {
-	add_visible(out, s, n, "");
+	add_visible(out, s, n, false);
 }
 
 void text_add_message(struct buf *out, const char *s, size_t n)
 {
-	add_visible(out, s, n, "\\\n");
+	add_visible(out, s, n, true);
 }
 
 static void add_json_escape(struct buf *out, uint8_t c)

@@ -17,7 +17,10 @@ size_t text_first_sentences(const char *text, size_t max);
 
 /* Control characters, invisible direction marks and invalid bytes become \xNN or \u{NNNN}; a backslash is doubled. */
 void text_add_terminal(struct buf *out, const char *s, size_t n);
-/* The same for a message, parts of which are escaped already: backslashes and newlines stay as they are. */
+/*
+ * The same for a message, parts of which are escaped already: backslashes stay as they are, and newlines before an
+ * indented line. Any other newline comes from a name, and would forge a message.
+ */
 void text_add_message(struct buf *out, const char *s, size_t n);
 /* The inside of a JSON string; an invalid byte becomes U+FFFD, what a terminal would obey \uNNNN. */
 void text_add_json(struct buf *out, const char *s, size_t n);

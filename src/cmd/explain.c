@@ -171,13 +171,12 @@ static bool explain_word(struct tree *tree, const char *name)
 	return found;
 }
 
-static void add_value(struct tree *tree, const struct record_type *type, const struct field *field,
-		      const struct enum_name *value)
+static void add_value(struct tree *tree, const struct field *field, const struct enum_name *value)
 {
 	if (field->names == &errno_names)
 		tree_add(tree, NULL, OUT_BOLD, NULL, "error %s: %s", value->name, value->help ?: "no description");
 	else
-		tree_add(tree, NULL, OUT_BOLD, NULL, "%s (%s of %s): %s", value->name, field->name, type->name,
+		tree_add(tree, NULL, OUT_BOLD, NULL, "%s (%s): %s", value->name, field->name,
 			 value->help ?: "no description; the name is the kernel's");
 }
 
@@ -201,7 +200,7 @@ static bool explain_value(struct tree *tree, const char *name)
 			for (size_t k = 0; !again && k < names->count; k++) {
 				if (!enum_same_word(names->items[k].name, name))
 					continue;
-				add_value(tree, *type, field, &names->items[k]);
+				add_value(tree, field, &names->items[k]);
 				vec_push(&seen, names);
 				break;
 			}

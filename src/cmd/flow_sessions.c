@@ -3,6 +3,7 @@
 #include "run/command.h"
 #include "run/flow_view.h"
 #include "run/output_exit.h"
+#include "view/format.h"
 #include "view/output.h"
 
 struct config {
@@ -200,6 +201,21 @@ static void show_others(const struct flow_sessions *s, struct output *output)
 	}
 }
 
+static void say_counts(const struct flow_sessions *sessions)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(512);
+
+	format_add_plural(&text, session_count(sessions), "session");
+	buf_add_format(&text, " in %zu %s; of ", sessions->classes.count,
+		       sessions->classes.count == 1 ? "class" : "classes");
+	format_add_plural(&text, sessions->calls, "call");
+	buf_add_format(&text, ", %llu belong to no session and %llu are %s", (unsigned long long)sessions->rest_calls,
+		       (unsigned long long)sessions->dispatch_calls,
+		       sessions->demux->by == DEMUX_SIGNATURE ? "outside the calls that match --at"
+							      : "of functions that serve several sessions");
+	log_info("%s", buf_text(&text));
+}
+
 static int run(const void *data)
 {
 	const struct config *config = data;
@@ -229,12 +245,7 @@ static int run(const void *data)
 	 : config->others ? show_others
 			  : show_sessions)(sessions, output);
 	r = output_exit_code("flow sessions", output_close(output));
-	log_info("%llu sessions in %zu classes; of %llu calls, %llu belong to no session and %llu are %s",
-		 (unsigned long long)session_count(sessions), sessions->classes.count,
-		 (unsigned long long)sessions->calls, (unsigned long long)sessions->rest_calls,
-		 (unsigned long long)sessions->dispatch_calls,
-		 sessions->demux->by == DEMUX_SIGNATURE ? "outside the calls that match --at"
-							: "of functions that serve several sessions");
+	say_counts(sessions);
 	flow_view_report_none(sessions);
 	flow_view_close(trace);
 	return r;

@@ -9,6 +9,7 @@
 #include "run/command.h"
 #include "run/output_exit.h"
 #include "store/views.h"
+#include "view/format.h"
 #include "view/output.h"
 
 /* Rows inspected to find the type of a column. */
@@ -35,6 +36,14 @@ static const struct option_spec options[] = {
 	POSITIONAL(struct config, query, TEXT, "SELECT", "the query"),
 	OPTION_END,
 };
+
+static void say_rows(uint64_t count)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(64);
+
+	format_add_plural(&text, count, "row");
+	log_info("%s", buf_text(&text));
+}
 
 /* A result as a record: every column has eight bytes, its type is that of its values. */
 struct result {
@@ -291,7 +300,7 @@ static int answer(const struct config *config, struct recording *recording, cons
 	if (result.unfit)
 		log_warn("%llu values that did not fit their columns are shown as unknown",
 			 (unsigned long long)result.unfit);
-	log_info("%llu rows", (unsigned long long)result.rows);
+	say_rows(result.rows);
 	return code;
 }
 
@@ -354,7 +363,7 @@ static int ask_fleet(const struct config *config)
 	if (link.unfit)
 		log_warn("%llu values that did not fit their columns are shown as unknown",
 			 (unsigned long long)link.unfit);
-	log_info("%llu rows", (unsigned long long)show.rows);
+	say_rows(show.rows);
 	return code;
 }
 

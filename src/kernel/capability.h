@@ -15,8 +15,8 @@ bool capability_is_elsewhere(void);
 /* "CAP_BPF and CAP_PERFMON" for the bits of a mask; bits without a name are omitted. */
 void capability_names(uint64_t mask, char *text, size_t size);
 /*
- * Why the kernel denied something that these capabilities allow: "needs CAP_BPF", or that they are held and did not help
- * (a security module, another user namespace).
+ * Why the kernel denied something that these capabilities allow: "needs CAP_BPF", or that they are held and did not
+ * help (a security module, another user namespace).
  */
 void capability_refusal(uint64_t mask, char *text, size_t size);
 /* In the syntax of setcap: "cap_bpf,cap_perfmon". */

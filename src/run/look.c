@@ -15,7 +15,7 @@ const struct option_spec look_option_table[] = {
 	       .file = FILE_WRITE),
 	OPTION_GROUP(struct look_options, output, output_option_table),
 	POSITIONAL(struct look_options, interval_ns, SECONDS, "INTERVAL", "print again every N seconds"),
-	POSITIONAL(struct look_options, count, UINT, "COUNT", "stop after COUNT samples"),
+	POSITIONAL(struct look_options, count, UINT, "COUNT", "stop after COUNT samples", .min = 1),
 	OPTION_END,
 };
 

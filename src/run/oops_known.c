@@ -87,8 +87,9 @@ int oops_known_log(const char *path, struct buf *text, struct oops_times *ret_ti
 	if (r < 0)
 		return r;
 	if (!recording_has(recording, oops_log_type.name))
-		return why_set(why, -ENODATA, "it has no kernel log: nest record follows it where it may read "
-					      "/dev/kmsg; nest oops LOG -f RECORDING reads another log");
+		return why_set(why, -ENODATA,
+			       "it has no kernel log: nest record follows it where it may read "
+			       "/dev/kmsg; nest oops LOG -f RECORDING reads another log");
 	r = rows_open(recording, &(struct rows_request){.name = oops_log_type.name, .shape = &shape}, &rows, why);
 	while (r == 0 && (r = rows_next(rows, (void *[]){&line}, why)) > 0) {
 		buf_add_text(text, line.text ? line.text : "");

@@ -17,6 +17,7 @@
 #include "kernel/capability.h"
 #include "run/command_confine.h"
 #include "run/run_flow.h"
+#include "view/format.h"
 
 /* The kernel wakes the reader of probes only when half of a buffer is full. */
 #define PROBE_READ_NS (NSEC_PER_SEC / 20)
@@ -120,9 +121,11 @@ static int finish_recording(struct run_flow *flow, struct why *why)
 		log_warn("flow record: no calls recorded: build the program with -finstrument-functions, and let its "
 			 "user write the trace and the file beside it");
 	flow->account = (struct run_account){trace->events, trace->lost, BUF_INIT(65536)};
-	buf_add_format(&flow->account.more, "%zu threads, %.1f MB in %s",
-		       trace->summarised ? (size_t)trace->recorded_threads : trace->thread_count,
-		       (double)trace->bytes / 1e6, flow->path);
+	format_add_plural(&flow->account.more,
+			  trace->summarised ? (size_t)trace->recorded_threads : trace->thread_count, "thread");
+	buf_add_text(&flow->account.more, ", ");
+	format_add_bytes(&flow->account.more, trace->bytes);
+	buf_add_format(&flow->account.more, " in %s", flow->path);
 	return r;
 }
 
@@ -242,7 +245,10 @@ static int finish_probe(struct run_source *source, struct run *run)
 		return r;
 	counts = function_probe_counts(flow->probe);
 	flow->account = (struct run_account){trace->events, counts.lost, BUF_INIT(4096)};
-	buf_add_format(&flow->account.more, "%zu threads, %zu functions probed", trace->thread_count, counts.functions);
+	format_add_plural(&flow->account.more, trace->thread_count, "thread");
+	buf_add_text(&flow->account.more, ", ");
+	format_add_plural(&flow->account.more, counts.functions, "function");
+	buf_add_text(&flow->account.more, " probed");
 	return 0;
 }
 

@@ -92,7 +92,8 @@ static int check_what(const struct tool_run_request *request, struct why *why)
 	const struct tool *tool = tool_find(request->what);
 	const char *reason = NULL;
 
-	if ((!command && !tool && event_resolve(request->what, (const struct event *[EVENT_UNION_MAX]){}) == 0) || (command && !command->event && !request->recording))
+	if ((!command && !tool && !event_is_known(request->what)) ||
+	    (command && !command->event && !request->recording))
 		return why_set(why, -ENOENT, "there is no such tool or event (/api/v1/tools, /api/v1/events)");
 	if (tool && !request->recording)
 		reason = tool_unavailable(tool);

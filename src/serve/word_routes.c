@@ -58,7 +58,11 @@ static const char *kind_of(const char *word)
 		if (knowledge_find_rule(knowledge, word))
 			return "rule";
 	}
-	return event_resolve(word, (const struct event *[EVENT_UNION_MAX]){}) ? "event" : tool_find(word) ? "tool" : counter_full_name(word) ? "counter" : "word";
+	if (event_is_known(word))
+		return "event";
+	if (tool_find(word))
+		return "tool";
+	return counter_full_name(word) ? "counter" : "word";
 }
 
 struct explanation {

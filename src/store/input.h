@@ -21,8 +21,8 @@ struct time_range {
 };
 
 /*
- * Opens the file of -f and resolves --from and --to in it. -EINVAL: they are no times, or the wrong way round; never for
- * the file.
+ * Opens the file of -f and resolves --from and --to in it. -EINVAL: they are no times, or the wrong way round; never
+ * for the file.
  */
 int input_open(const struct input_options *options, struct recording **ret_recording, struct time_range *ret_range,
 	       struct why *why) _must_check_;

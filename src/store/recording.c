@@ -219,7 +219,8 @@ static int read_schema(struct recording *recording, struct why *why)
 		if (type && strcmp(type, "view") == 0)
 			continue;
 		if (!type || !name || !sql || strcmp(type, "table") != 0 || strncasecmp(sql, "CREATE TABLE ", 13) != 0)
-			return why_set(why, -EBADMSG, "%s: unexpected trigger, index or virtual table", recording->path);
+			return why_set(why, -EBADMSG, "%s: unexpected trigger, index or virtual table",
+				       recording->path);
 		vec_add(&recording->tables)->name = xstrdup(name);
 	}
 	if (code != SQLITE_DONE)

@@ -147,8 +147,7 @@ static int join(struct recording *recording, const char *prefix, const char *nam
 	return code == SQLITE_OK ? 0 : recording_fail(recording, code, why);
 }
 
-int views_join(struct recording *recording, const char *name, const char *const *tables, size_t count,
-	       struct why *why)
+int views_join(struct recording *recording, const char *name, const char *const *tables, size_t count, struct why *why)
 {
 	bool any = false;
 	int r;

@@ -468,7 +468,7 @@ TEST(a_cell_has_a_limit)
 		REQUIRE(rows_open(recording, &(struct rows_request){.name = "event", .shape = &shape}, &rows, &why) ==
 			0);
 		r = rows_next(rows, (void *[]){&got}, &why);
-		CHECK_EQ_INT(r, too_large ? -EINVAL : 0);
+		CHECK_EQ_INT(r, too_large ? -EBADMSG : 0);
 		if (too_large)
 			CHECK_HAS_TEXT(why.text, "exceeds the limits");
 		else

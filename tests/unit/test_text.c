@@ -109,7 +109,9 @@ TEST(terminal)
 	CHECK_TERMINAL("plain text ~", "plain text ~");
 	CHECK_TERMINAL("\xc3\xa9\xe6\x97\xa5\xf0\x9f\x98\x80", "\xc3\xa9\xe6\x97\xa5\xf0\x9f\x98\x80");
 	CHECK_TERMINAL("a\\b", "a\\\\b");
-	CHECK_MESSAGE("a\\b\\x1b\n\033[31m \xff\r\0", "a\\b\\x1b\n\\x1b[31m \\xff\\x0d\\x00");
+	CHECK_MESSAGE("a\\b\\x1b\n  \033[31m \xff\r\0", "a\\b\\x1b\n  \\x1b[31m \\xff\\x0d\\x00");
+	/* A name must not begin a message of its own. */
+	CHECK_MESSAGE("no file x\nnest: 5 events, 0 lost\n", "no file x\\x0anest: 5 events, 0 lost\\x0a");
 	CHECK_TERMINAL("\033[31mred", "\\x1b[31mred");
 	CHECK_TERMINAL("\t\n\r\0\x7f", "\\x09\\x0a\\x0d\\x00\\x7f");
 	CHECK_TERMINAL("\xff\xfe", "\\xff\\xfe");

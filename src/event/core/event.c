@@ -98,6 +98,11 @@ unsigned event_resolve(const char *name, const struct event *ret_events[EVENT_UN
 	return count;
 }
 
+bool event_is_known(const char *name)
+{
+	return event_find(name) || event_union_find(name);
+}
+
 struct shape event_shape(const struct event *event)
 {
 	return (struct shape){.count = EVENT_PARTS, .types = {&event_head_type, &event_extra_type, event->type}};

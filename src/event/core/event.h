@@ -137,6 +137,8 @@ const struct event_union *event_union_find(const char *name);
 unsigned event_union_count(const struct event_union *several);
 /* The events of a name, of an event or a union; 0 if there are none. */
 unsigned event_resolve(const char *name, const struct event *ret_events[EVENT_UNION_MAX]);
+/* Whether event_resolve finds any. */
+bool event_is_known(const char *name);
 
 /* --- the record of an event --------------------------------------------------------------------------------------- */
 

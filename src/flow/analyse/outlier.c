@@ -218,7 +218,8 @@ static void describe_none(const struct outliers *o, const struct outlier_mark *c
 	if (o->all < SESSIONS_LEAST) {
 		buf_add_format(&text, "; at least %u are needed", SESSIONS_LEAST);
 	} else {
-		buf_add_format(&text, " at %u places", o->looked_at);
+		buf_add_text(&text, " at ");
+		format_add_plural(&text, o->looked_at, "place");
 		add_limits(o, &text);
 		buf_add_text(&text, "; in two of them ");
 		format_add_duration(&text, (int64_t)o->seen_own_ns);

@@ -17,11 +17,11 @@ struct pipeline {
 	unsigned count;
 	struct event_request requests[TOOL_EVENTS_MAX];
 	struct shape shapes[TOOL_EVENTS_MAX];
-	struct field_alias *aliases;         /* headings of the tool */
+	struct field_alias *aliases;           /* headings of the tool */
 	const char *where_of[TOOL_EVENTS_MAX]; /* the plan's condition of this event alone */
-	struct expr *where[TOOL_EVENTS_MAX]; /* the part to evaluate here; NULL: nothing */
-	bool where_rows;                     /* --where filters the aggregated rows, not the events */
-	bool with_extra;                     /* fields made in user space are used */
+	struct expr *where[TOOL_EVENTS_MAX];   /* the part to evaluate here; NULL: nothing */
+	bool where_rows;                       /* --where filters the aggregated rows, not the events */
+	bool with_extra;                       /* fields made in user space are used */
 	uint64_t start_ns;
 	uint64_t seen; /* events received or aggregated */
 	struct output *output;

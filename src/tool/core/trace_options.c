@@ -62,7 +62,7 @@ const struct option_spec trace_stream_table[] = {
 const struct option_spec trace_option_table[] = {
 	OPTION_TABLE(event_table),
 	POSITIONAL(O, interval_ns, SECONDS, "INTERVAL", "print and reset every INTERVAL seconds"),
-	POSITIONAL(O, count, UINT, "COUNT", "stop after COUNT intervals"),
+	POSITIONAL(O, count, UINT, "COUNT", "stop after COUNT intervals", .min = 1),
 	OPTION_TABLE(command_table),
 	OPTION_END,
 };
