@@ -233,7 +233,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 			state->scan.hidden && some && (unowned.others || owner_really_missing(snapshot, request));
 	if (state->missing) {
 		capability_refusal(CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_DAC_READ_SEARCH), reason, sizeof(reason));
-		snapshot_gap(snapshot, "owners of some sockets", "cannot read the descriptors of %llu process%s (%s)",
+		snapshot_gap(snapshot, "owners of some sockets", "cannot read the descriptors of %llu process%s: %s",
 			     (unsigned long long)state->scan.hidden, state->scan.hidden == 1 ? "" : "es", reason);
 	}
 	return 0;
