@@ -204,6 +204,33 @@ TEST(a_consequence_is_no_finding)
 	CHECK_EQ_UINT(left_of_two(TWO("filter", "0.7", "0.8") EXPLAINS("c", "d"), MODULE_FILTER, true), 2);
 }
 
+/* What fills a queue beyond the way out holds up what goes elsewhere, too. */
+TEST(a_consequence_on_another_path)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") CAUSE("d", "path") RULE(
+		"a", "level > 1", "c", "0.7", "x") RULE("b", "other > 2", "d", "0.7", "y") EXPLAINS("c", "d"));
+
+	for (unsigned shared = 0; shared < 2; shared++) {
+		_cleanup_(graph_freep) struct graph *g = graph_new();
+		_cleanup_(verdict_freep) struct verdict *v = NULL;
+		struct module *links[] = {graph_module(g, MODULE_LINK, "eth0", "eth0"),
+					  graph_module(g, MODULE_LINK, "eth1", "eth1")};
+
+		for (unsigned i = 0; i < 2; i++) {
+			struct module *conn = graph_module(g, MODULE_CONN, i ? "conn:2" : "conn:1", "c"),
+				      *one = add(g, i ? "r:2" : "r:1", i ? 0 : 5, i ? 9 : 0);
+
+			conn->activity = ACTIVITY_WAITING;
+			conn->related[MODULE_RESOLVER] = one;
+			conn->related[MODULE_LINK] = links[i && !shared];
+			one->related[MODULE_PATH] = graph_module(g, MODULE_PATH, i ? "path:2" : "path:1", "p");
+		}
+		v = reading_judge(k, g);
+		verdict_compete(v, NULL, NULL);
+		CHECK_EQ_UINT(v->hypotheses.count, shared ? 1 : 2);
+	}
+}
+
 /* A culprit for which nothing is seen to wait: what the cause holds up was on its way there, or not. */
 TEST(a_consequence_without_sufferers)
 {

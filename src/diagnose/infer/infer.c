@@ -425,6 +425,15 @@ static bool depends_on(const struct module *module, const struct hypothesis *cau
 						     module->related[accused->kind] == accused);
 }
 
+/* What one path holds up waits behind what fills another, where both begin alike. */
+static bool shares_way_out(const struct module *module, const struct hypothesis *cause)
+{
+	vec_each(&cause->affects, held)
+		if (module_leaves_with(*held, module))
+			return true;
+	return false;
+}
+
 /* What the cause holds up was on its way to that module. */
 static bool is_wanted_in_vain(const struct module *module, const struct hypothesis *cause)
 {
@@ -436,10 +445,12 @@ static bool is_wanted_in_vain(const struct module *module, const struct hypothes
 
 static bool follows_from(const struct hypothesis *h, const struct hypothesis *cause)
 {
+	bool paths = h->accused->kind == MODULE_PATH && cause->accused->kind == MODULE_PATH;
+
 	if (!cause_explains(cause->cause, h->cause) || cause->certainty <= h->certainty - INFER_MARGIN)
 		return false;
 	vec_each(&h->affects, module)
-		if (!depends_on(*module, cause))
+		if (!depends_on(*module, cause) && !(paths && shares_way_out(*module, cause)))
 			return false;
 	return h->affects.count > 0 || depends_on(h->accused, cause) || is_wanted_in_vain(h->accused, cause);
 }
