@@ -425,7 +425,7 @@ static bool depends_on(const struct module *module, const struct hypothesis *cau
 						     module->related[accused->kind] == accused);
 }
 
-/* What one path holds up waits behind what fills another, where both begin alike. */
+/* What waits on one path waits behind what fills another, where both begin alike. */
 static bool shares_way_out(const struct module *module, const struct hypothesis *cause)
 {
 	vec_each(&cause->affects, held)
@@ -434,7 +434,7 @@ static bool shares_way_out(const struct module *module, const struct hypothesis 
 	return false;
 }
 
-/* What the cause holds up was on its way to that module. */
+/* What the cause blocks was on its way to that module. */
 static bool is_wanted_in_vain(const struct module *module, const struct hypothesis *cause)
 {
 	vec_each(&cause->affects, held)
@@ -548,7 +548,7 @@ static bool is_superseded(const struct verdict *verdict, size_t count, const str
 	return false;
 }
 
-/* What this window speaks against has not ended: it was never so. */
+/* This window has evidence against it: it has not ended, it never was. */
 static bool is_refuted(const struct verdict *verdict, const struct hypothesis *h)
 {
 	vec_each(&verdict->losers, other)

@@ -116,7 +116,7 @@ static bool is_established(const struct conn_measures *m)
 	return m->state == SOCKET_ESTABLISHED;
 }
 
-/* Independent losses seldom hit the same SYN three times. */
+/* Independent losses rarely hit the same SYN three times. */
 #define REPEATING 2
 
 static void count_conn(struct tally *t, const struct conn_measures *m, bool unanswered)

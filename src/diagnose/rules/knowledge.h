@@ -27,10 +27,10 @@
  *	explains: connect-dropped, peer-slow
  *
  * A page adds to a cause that stands before it. What a cause explains are its consequences: they are no findings where
- * all that waits for them depends on the module that it accuses. A line that begins with a blank continues the one before. A negative
- * certainty is evidence against; `suggests` may name several causes, separated by commas. Of the rules of one family
- * that fire for one cause, only the strongest counts: they see the same thing. {field} is a measure of the module; a
- * condition in brackets before a command is over those measures as well.
+ * everything that they affect depends on the module that it accuses. A line that begins with a blank continues the one
+ * before. A negative certainty is evidence against; `suggests` may name several causes, separated by commas. Of the
+ * rules of one family that fire for one cause, only the strongest counts: they see the same thing. {field} is a measure
+ * of the module; a condition in brackets before a command is over those measures as well.
  */
 #pragma once
 
