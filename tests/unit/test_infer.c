@@ -433,6 +433,46 @@ TEST(the_next_window_confirms)
 	CHECK(!diagnosis_end(d));
 }
 
+/* A module that two windows accuse of two things: one of them is known now, unless it is a path or another is older. */
+TEST(two_causes_confirm_their_culprit)
+{
+	static const struct {
+		const char *accuses, *said;
+		uint64_t level[3], other[3];
+	} cases[] = {{"resolver", "d", {0, 5, 0}, {0, 0, 9}},
+		     {"path", "", {0, 5, 0}, {0, 0, 9}},
+		     {"resolver", "c", {0, 5, 5}, {0, 0, 9}},
+		     {"resolver", "", {5, 0, 0}, {0, 0, 9}}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ char *text =
+			xasprintf(CAUSE("c", "%s") CAUSE("d", "%s") RULE("a", "level > 1", "c", "0.6", "x")
+					  RULE("b", "other > 2", "d", "0.7", "y"),
+				  cases[i].accuses, cases[i].accuses);
+		_cleanup_(knowledge_freep) struct knowledge *k = know(text);
+		_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
+		const struct diagnosis_record *record;
+		const struct finding_record *f;
+
+		for (unsigned window = 0; window < 3; window++) {
+			struct graph *g = graph_new();
+			struct module *conn = graph_module(g, MODULE_CONN, "conn:1", "1");
+			struct module *one = add(g, "r:1", cases[i].level[window], cases[i].other[window]);
+
+			conn->related[MODULE_RESOLVER] = one;
+			conn->activity = ACTIVITY_WAITING;
+			one->related[MODULE_PATH] = graph_module(g, MODULE_PATH, "path:x", "x");
+			diagnosis_add_window(d, g);
+		}
+		record = diagnosis_get(d);
+		f = record->findings.items;
+		unit_note("case %zu", i);
+		REQUIRE(record->findings.count == (cases[i].said[0] != '\0'));
+		if (cases[i].said[0])
+			CHECK_EQ_TEXT(f[0].cause, cases[i].said);
+	}
+}
+
 /* What one window suggests is known before another one confirms it. */
 TEST(a_suspicion_is_not_confirmed)
 {

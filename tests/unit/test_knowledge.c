@@ -439,8 +439,7 @@ TEST(wrong_paragraphs_are_refused)
 	CHECK_OK(add(knowledge, longest, &why));
 }
 
-#define OTHER_CAUSE                                                                                                    \
-	"cause late-lift\nlayer: peer\naccuses: peer\nseverity: low\nsummary: s\nmeans: m\nadvice: a\n"
+#define OTHER_CAUSE          "cause late-lift\nlayer: peer\naccuses: peer\nseverity: low\nsummary: s\nmeans: m\nadvice: a\n"
 #define PAGE(name, explains) "\npage " name "\nblind: b\nexplains: " explains "\n"
 
 TEST(a_cause_explains_others)
