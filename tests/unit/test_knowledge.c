@@ -439,7 +439,9 @@ TEST(wrong_paragraphs_are_refused)
 	CHECK_OK(add(knowledge, longest, &why));
 }
 
-#define OTHER_CAUSE          "cause late-lift\nlayer: peer\naccuses: peer\nseverity: low\nsummary: s\nmeans: m\nadvice: a\n"
+static const char other_cause[] = "cause late-lift\nlayer: peer\naccuses: peer\nseverity: low\n"
+				  "summary: s\nmeans: m\nadvice: a\n";
+
 #define PAGE(name, explains) "\npage " name "\nblind: b\nexplains: " explains "\n"
 
 TEST(a_cause_explains_others)
@@ -449,7 +451,8 @@ TEST(a_cause_explains_others)
 	struct why why = {};
 
 	CHECK_OK(add(knowledge, GOOD_TEXT, &why));
-	CHECK_OK(knowledge_add_text(knowledge, "site.rules", OTHER_CAUSE PAGE("slow-lift", "late-lift"), &why));
+	CHECK_OK(knowledge_add_text(knowledge, "other.rules", other_cause, &why));
+	CHECK_OK(knowledge_add_text(knowledge, "site.rules", PAGE("slow-lift", "late-lift"), &why));
 	slow = knowledge_find_cause(knowledge, "slow-lift");
 	late = knowledge_find_cause(knowledge, "late-lift");
 	CHECK(cause_explains(slow, late));
@@ -472,7 +475,7 @@ TEST(what_a_cause_cannot_explain)
 		struct why why = {};
 
 		CHECK_OK(add(knowledge, GOOD_TEXT, &why));
-		CHECK_OK(knowledge_add_text(knowledge, "other.rules", OTHER_CAUSE, &why));
+		CHECK_OK(knowledge_add_text(knowledge, "other.rules", other_cause, &why));
 		CHECK_ERR(knowledge_add_text(knowledge, "site.rules", text, &why), -EINVAL);
 		CHECK_EQ_TEXT(why.text, cases[i].message);
 	}
