@@ -367,7 +367,7 @@ static bool judge(const struct state *state, const struct flow_key *key, const s
 			back = key_of(&key->target, key->dport, &key->source, key->sport);
 	uint64_t repeats = sum_of(track, REPEATS), fills = sum_of(track, FILLS), bytes = sum_of(track, BYTES);
 	uint64_t dropped = sum_of(map_get(&state->drops, &plain), PACKETS);
-	/* Data is also sent again when its ACK is dropped here. */
+	/* Data is also retransmitted when its ACK is dropped here. */
 	uint64_t acks = sum_of(map_get(&state->drops, &back), PACKETS);
 	uint64_t behind = less(repeats, dropped + acks), before = less(fills, dropped);
 	struct forwarding_measures *m;
