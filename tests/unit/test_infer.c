@@ -196,12 +196,12 @@ TEST(a_consequence_is_no_finding)
 	CAUSE("c", kind)                                                                                               \
 	CAUSE("d", "resolver") RULE("a", "level > 1", "c", first, "x") RULE("b", "other > 2", "d", second, "y")
 	CHECK_EQ_UINT(left_of_two(TWO("path", "0.7", "0.8"), MODULE_PATH, true), 2);
-	CHECK_EQ_UINT(left_of_two(TWO("path", "0.7", "0.8") EXPLAINS("c", "d"), MODULE_PATH, true), 1);
-	/* Something else waits for it, or it is much more certain. */
-	CHECK_EQ_UINT(left_of_two(TWO("path", "0.7", "0.8") EXPLAINS("c", "d"), MODULE_PATH, false), 2);
-	CHECK_EQ_UINT(left_of_two(TWO("path", "0.6", "0.8") EXPLAINS("c", "d"), MODULE_PATH, true), 2);
+	CHECK_EQ_UINT(left_of_two(TWO("path", "0.8", "0.8") EXPLAINS("c", "d"), MODULE_PATH, true), 1);
+	/* Something else waits for it, or it is more certain. */
+	CHECK_EQ_UINT(left_of_two(TWO("path", "0.8", "0.8") EXPLAINS("c", "d"), MODULE_PATH, false), 2);
+	CHECK_EQ_UINT(left_of_two(TWO("path", "0.7", "0.8") EXPLAINS("c", "d"), MODULE_PATH, true), 2);
 	/* All traffic depends on the firewall. */
-	CHECK_EQ_UINT(left_of_two(TWO("filter", "0.7", "0.8") EXPLAINS("c", "d"), MODULE_FILTER, true), 2);
+	CHECK_EQ_UINT(left_of_two(TWO("filter", "0.8", "0.8") EXPLAINS("c", "d"), MODULE_FILTER, true), 2);
 }
 
 /* What fills a queue beyond the way out holds up what goes elsewhere, too. */
@@ -234,7 +234,7 @@ TEST(a_consequence_on_another_path)
 /* A culprit for which nothing is seen to wait: what the cause holds up was on its way there, or not. */
 TEST(a_consequence_without_sufferers)
 {
-	_cleanup_(knowledge_freep) struct knowledge *k = know(TWO("filter", "0.7", "0.8") EXPLAINS("c", "d"));
+	_cleanup_(knowledge_freep) struct knowledge *k = know(TWO("filter", "0.8", "0.8") EXPLAINS("c", "d"));
 
 	for (unsigned wanted = 0; wanted < 2; wanted++) {
 		_cleanup_(graph_freep) struct graph *g = graph_new();

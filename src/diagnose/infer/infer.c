@@ -447,7 +447,7 @@ static bool follows_from(const struct hypothesis *h, const struct hypothesis *ca
 {
 	bool paths = h->accused->kind == MODULE_PATH && cause->accused->kind == MODULE_PATH;
 
-	if (!cause_explains(cause->cause, h->cause) || cause->certainty <= h->certainty - INFER_MARGIN)
+	if (!cause_explains(cause->cause, h->cause) || cause->certainty < h->certainty)
 		return false;
 	vec_each(&h->affects, module)
 		if (!depends_on(*module, cause) && !(paths && shares_way_out(*module, cause)))

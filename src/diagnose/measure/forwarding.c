@@ -363,10 +363,13 @@ static struct module *passing_module(struct graph *graph, const struct flow_key 
 static bool judge(const struct state *state, const struct flow_key *key, const struct flow_track *track,
 		  struct graph *graph)
 {
-	struct flow_key plain = key_of(&key->source, key->sport, &key->target, key->dport);
+	struct flow_key plain = key_of(&key->source, key->sport, &key->target, key->dport),
+			back = key_of(&key->target, key->dport, &key->source, key->sport);
 	uint64_t repeats = sum_of(track, REPEATS), fills = sum_of(track, FILLS), bytes = sum_of(track, BYTES);
 	uint64_t dropped = sum_of(map_get(&state->drops, &plain), PACKETS);
-	uint64_t behind = less(repeats, dropped), before = less(fills, dropped);
+	/* Data is also retransmitted when its ACK is dropped here. */
+	uint64_t acks = sum_of(map_get(&state->drops, &back), PACKETS);
+	uint64_t behind = less(repeats, dropped + acks), before = less(fills, dropped);
 	struct forwarding_measures *m;
 	struct module *module;
 
