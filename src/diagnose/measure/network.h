@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The networks that this host has addresses in, and the interface of each: where an address is when nothing is amiss. */
+/* The networks that this host has addresses in, and the interface of each: where an address is if nothing is amiss. */
 #pragma once
 
 #include "base/addr.h"
