@@ -8,13 +8,17 @@ from real import meter as meters, metered, path_of, server
 
 
 @server("redis-server")
-def redis_server(room, *, port, pubsub_limit=None):
-    """pubsub_limit: disconnect subscribers this many bytes behind."""
+def redis_server(room, *, port, pubsub_limit=None, replicate=None):
+    """pubsub_limit: disconnect subscribers this many bytes behind;
+    replicate=HOST:PORT: be a replica of that server.
+    """
     limit = ["--client-output-buffer-limit", f"pubsub {int(pubsub_limit)} 0 0"] \
         if pubsub_limit else []
+    of = ["--replicaof", *replicate.split(":")] if replicate else []
     return [path_of("redis-server"), "--port", port, "--dir", room.path,
             "--bind", "0.0.0.0", "--protected-mode", "no", "--daemonize", "no",
-            "--save", "", "--appendonly", "no", "--logfile", "", *limit]
+            "--save", "", "--appendonly", "no", "--logfile", "", *limit,
+            *of]
 
 
 @metered("redis-cli")

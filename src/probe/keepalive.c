@@ -39,7 +39,7 @@ RECORD_TYPE(keepalive_type, "keepalive", struct keepalive_record, keepalive_fiel
 /* Candidates: a connection that carried this much data and has been silent between these times. */
 #define STREAM_BYTES (64 << 10)
 #define SILENT_NS    (500 * NSEC_PER_MSEC)
-#define FORGOTTEN_NS (20 * NSEC_PER_SEC)
+#define FORGOTTEN_NS (60 * NSEC_PER_SEC)
 /* Retransmission timeouts in a row after which the next is further away than a second. */
 #define BACKOFF_LEAST 2
 /* Reply timeout: this or four RTTs. Linux rate-limits replies to one per 0.5 s (tcp_invalid_ratelimit). */
@@ -47,7 +47,7 @@ RECORD_TYPE(keepalive_type, "keepalive", struct keepalive_record, keepalive_fiel
 #define AGAIN_NS  (600 * NSEC_PER_MSEC)
 #define ASK_MAX   3
 /* Limits on a host with very many silent connections. */
-#define ASKED_MAX 16
+#define ASKED_MAX 64
 #define AT_ONCE   4
 
 struct asked {

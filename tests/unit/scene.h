@@ -47,8 +47,9 @@ struct scene {
 	struct cgroup_record cgroup;
 	/* Only there when a case says so. */
 	bool has_other, has_rule, has_conntrack, has_lookup, has_refusal, has_arrival, has_protocol, has_tunnel,
-		has_keepalive, has_asking, has_unanswered, has_softnet, has_upper, has_cpu, has_attempt;
-	struct link_record upper;          /* an interface on top of the first */
+		has_keepalive, has_asking, has_unanswered, has_softnet, has_upper, has_cpu, has_attempt, has_address;
+	struct link_record upper; /* an interface on top of the first, or beside it */
+	struct address_record address;
 	struct socket_record other_socket; /* a second connection, to the same host */
 	struct tcp_record other;
 	struct firewall_rule_record rule;
@@ -91,6 +92,7 @@ static void scene_begin(struct scene *s)
 	blank(&firewall_rule_type, &s->rule);
 	blank(&conntrack_type, &s->conntrack);
 	blank(&tunnel_type, &s->tunnel);
+	blank(&address_type, &s->address);
 	s->socket.proto = 6;
 	s->socket.state = SOCKET_ESTABLISHED;
 	s->socket.timer = SOCKET_TIMER_OFF;
@@ -199,6 +201,12 @@ static void fill_more(struct snapshot *snapshot, struct scene *s)
 		s->other_socket.tcp = 1;
 		put(snapshot, &socket_type, &s->other_socket);
 		put(snapshot, &tcp_type, &s->other);
+		if (!addr_equal(&s->other_socket.raddr, &s->socket.raddr)) {
+			struct destination_record destination = s->destination;
+
+			destination.raddr = s->other_socket.raddr;
+			put(snapshot, &destination_type, &destination);
+		}
 	}
 	if (s->has_rule)
 		put(snapshot, &firewall_rule_type, &s->rule);
@@ -220,6 +228,14 @@ static void fill_more(struct snapshot *snapshot, struct scene *s)
 		put(snapshot, &protocol_type, &s->protocol);
 	if (s->has_upper)
 		put(snapshot, &link_type, &s->upper);
+	if (s->has_address) {
+		struct address_record own = s->address;
+
+		own.ifindex = s->link.ifindex;
+		own.laddr = s->socket.laddr;
+		put(snapshot, &address_type, &own);
+		put(snapshot, &address_type, &s->address);
+	}
 	if (s->has_softnet)
 		put(snapshot, &softnet_type, &s->softnet);
 	if (s->has_cpu)

@@ -47,6 +47,25 @@ TEST(a_page_as_markdown)
 		      "- `lab/run F01`\n- `lab/run F02`\n");
 }
 
+TEST(a_page_names_consequences)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = xzalloc(sizeof(*k));
+	struct why why = {};
+
+	REQUIRE(knowledge_add_text(k, "t",
+				   CAUSE "cause d\nlayer: host\naccuses: conn\nseverity: high\nsummary: s\nmeans: m\n"
+					 "advice: a\n\npage c\nblind: Much.\nexplains: d\n",
+				   &why) == 0);
+	for (unsigned i = 0; i < 2; i++) {
+		_cleanup_(cause_page_freep) struct cause_page *page = cause_page_new(k, k->causes.items[i]);
+		_cleanup_buf_ struct buf text = BUF_INIT(65536);
+
+		cause_page_add_markdown(page, &text);
+		CHECK_HAS_TEXT(buf_text(&text), i == 0 ? "\n## Consequences, not reported beside it\n\n- `d`\n"
+						       : "\n## A consequence of, and not reported beside\n\n- `c`\n");
+	}
+}
+
 TEST(a_page_about_nothing_is_refused)
 {
 	_cleanup_(knowledge_freep) struct knowledge *k = xzalloc(sizeof(*k));

@@ -274,6 +274,53 @@ static void too_large_for_the_other_end(struct scene *s, unsigned sample)
 	}
 }
 
+/* A second interface has an address in the network of the peer, and lost its route when it went down. */
+static void beside(struct scene *s, const char *address, uint32_t flags)
+{
+	s->has_upper = s->has_address = true;
+	s->upper = s->link;
+	s->upper.flags = flags;
+	s->upper.ifindex = s->address.ifindex = 3;
+	memcpy(s->upper.dev, "eth1", 5);
+	REQUIRE(addr_parse(address, &s->address.laddr) == 0);
+	s->address.prefix = 24;
+}
+
+static void outlet_down(struct scene *s, unsigned sample)
+{
+	stuck(s, sample);
+	beside(s, "10.77.2.9", 0);
+}
+
+static void outlet_up(struct scene *s, unsigned sample)
+{
+	stuck(s, sample);
+	beside(s, "10.77.2.9", 1);
+}
+
+static void outlet_of_others_down(struct scene *s, unsigned sample)
+{
+	stuck(s, sample);
+	beside(s, "10.77.3.9", 0);
+}
+
+/* The packets get there in another way. */
+static void outlet_not_needed(struct scene *s, unsigned sample)
+{
+	(void)sample;
+	send_well(s);
+	beside(s, "10.77.2.9", 0);
+}
+
+TEST(a_standstill_behind_an_interface_that_lost_its_routes)
+{
+	CHECK_EQ_TEXT(diagnose(outlet_down), "link-down");
+	CHECK_HAS_TEXT(diagnosed_next, "eth1");
+	CHECK_EQ_TEXT(diagnose(outlet_up), "path-blackhole");
+	CHECK_EQ_TEXT(diagnose(outlet_of_others_down), "path-blackhole");
+	CHECK_EQ_TEXT(diagnose(outlet_not_needed), "");
+}
+
 TEST(a_standstill_and_its_reasons)
 {
 	CHECK_EQ_TEXT(diagnose(too_large_for_the_other_end), "mtu-mismatch");
@@ -416,8 +463,32 @@ static void asked_now_and_then(struct scene *s, unsigned sample)
 	s->tcp.srtt_ns = 60000000;
 }
 
+/* Another connection, to another host, fills a queue that both pass; and nearly does. */
+static void behind_another(struct scene *s, unsigned sample)
+{
+	far_away(s, sample);
+	s->has_other = true;
+	REQUIRE(addr_parse("10.77.3.2", &s->other_socket.raddr) == 0);
+	s->other.bytes_sent += 30000;
+	s->other.bytes_acked += 30000;
+	s->other.busy_ns += SAMPLE_NS;
+	s->other.segs_in += 10;
+	s->other.segs_out += 20;
+	s->other.unacked = 10;
+	s->other.notsent_bytes = 100000;
+	s->other.srtt_ns = 60000000;
+}
+
+static void beside_another(struct scene *s, unsigned sample)
+{
+	behind_another(s, sample);
+	s->other.srtt_ns = 24000000;
+}
+
 TEST(long_round_trips)
 {
+	CHECK_EQ_TEXT(diagnose(behind_another), "path-congestion path-congestion");
+	CHECK_EQ_TEXT(diagnose(beside_another), "path-latency");
 	CHECK_EQ_TEXT(diagnose(asked_now_and_then), "");
 	CHECK_EQ_TEXT(diagnose(long_ago), "");
 	CHECK_EQ_TEXT(diagnose(far_away), "path-latency");

@@ -40,6 +40,7 @@ struct router {
 	unsigned answers;
 	/* Dropped packets of the connection per sample, for a reason that is no fault. */
 	unsigned managed;
+	unsigned acks; /* the same of packets back */
 	bool down, no_carrier;
 	bool flaps;        /* the carrier of rd, in two of five samples */
 	unsigned flapped;  /* its carrier has changed that often, the last time in sample 8 */
@@ -196,6 +197,10 @@ static void put_drops(struct snapshot *snapshot, const struct router *r, unsigne
 	drop.reason = "QDISC_CONGESTED";
 	drop.packets = (uint64_t)r->managed * sample;
 	if (r->managed && sample > 0)
+		put(snapshot, &drop_type, &drop);
+	drop.dir = DROP_TX;
+	drop.packets = (uint64_t)r->acks * sample;
+	if (r->acks && sample > 0)
 		put(snapshot, &drop_type, &drop);
 }
 
@@ -377,6 +382,11 @@ TEST(figures_of_a_connection_that_passes)
 	m = FIGURES(.segments = 100, .repeats = 3, .managed = 1);
 	CHECK_EQ_UINT(m.lost_behind, 20);
 	CHECK_NEAR(m.lost_behind_share, 0.02, 1e-9);
+	/* Nor what is sent again for the want of ACKs. */
+	m = FIGURES(.segments = 100, .repeats = 3, .managed = 1, .acks = 1);
+	CHECK_EQ_UINT(m.lost_behind, 10);
+	m = FIGURES(.segments = 100, .fills = 4, .acks = 4);
+	CHECK_EQ_UINT(m.lost_before, 40);
 	m = FIGURES(.segments = 100, .fills = 4);
 	CHECK_EQ_UINT(m.pass_packets, 1000);
 	CHECK_EQ_UINT(m.lost_behind, 0);

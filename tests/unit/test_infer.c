@@ -167,6 +167,95 @@ TEST(the_better_explanation_wins)
 	CHECK_EQ_UINT(v->hypotheses.items[0]->rivals.count, 0);
 }
 
+#define EXPLAINS(name, others) "page " name "\nblind: b\nexplains: " others "\n\n"
+
+/* "c" accuses what the connection depends on, "d" the path below another. */
+static size_t left_of_two(const char *rules, enum module_kind accused, bool shared)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = know(rules);
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	_cleanup_(verdict_freep) struct verdict *v = NULL;
+	struct module *conn = graph_module(g, MODULE_CONN, "conn:1", "1"),
+		      *second = graph_module(g, MODULE_CONN, "conn:2", "2"), *one = add(g, "r:1", 5, 0),
+		      *two = add(g, "r:2", 0, 9), *below = graph_module(g, accused, "below", "below");
+
+	conn->related[MODULE_RESOLVER] = one;
+	second->related[MODULE_RESOLVER] = two;
+	conn->activity = second->activity = ACTIVITY_WAITING;
+	one->related[accused] = conn->related[accused] = below;
+	if (shared)
+		second->related[accused] = below;
+	v = reading_judge(k, g);
+	verdict_compete(v, NULL, NULL);
+	return v->hypotheses.count;
+}
+
+TEST(a_consequence_is_no_finding)
+{
+#define TWO(kind, first, second)                                                                                       \
+	CAUSE("c", kind)                                                                                               \
+	CAUSE("d", "resolver") RULE("a", "level > 1", "c", first, "x") RULE("b", "other > 2", "d", second, "y")
+	CHECK_EQ_UINT(left_of_two(TWO("path", "0.7", "0.8"), MODULE_PATH, true), 2);
+	CHECK_EQ_UINT(left_of_two(TWO("path", "0.8", "0.8") EXPLAINS("c", "d"), MODULE_PATH, true), 1);
+	/* Something else waits for it, or it is more certain. */
+	CHECK_EQ_UINT(left_of_two(TWO("path", "0.8", "0.8") EXPLAINS("c", "d"), MODULE_PATH, false), 2);
+	CHECK_EQ_UINT(left_of_two(TWO("path", "0.7", "0.8") EXPLAINS("c", "d"), MODULE_PATH, true), 2);
+	/* All traffic depends on the firewall. */
+	CHECK_EQ_UINT(left_of_two(TWO("filter", "0.8", "0.8") EXPLAINS("c", "d"), MODULE_FILTER, true), 2);
+}
+
+/* What fills a queue beyond the way out holds up what goes elsewhere, too. */
+TEST(a_consequence_on_another_path)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") CAUSE("d", "path") RULE(
+		"a", "level > 1", "c", "0.7", "x") RULE("b", "other > 2", "d", "0.7", "y") EXPLAINS("c", "d"));
+
+	for (unsigned shared = 0; shared < 2; shared++) {
+		_cleanup_(graph_freep) struct graph *g = graph_new();
+		_cleanup_(verdict_freep) struct verdict *v = NULL;
+		struct module *links[] = {graph_module(g, MODULE_LINK, "eth0", "eth0"),
+					  graph_module(g, MODULE_LINK, "eth1", "eth1")};
+
+		for (unsigned i = 0; i < 2; i++) {
+			struct module *conn = graph_module(g, MODULE_CONN, i ? "conn:2" : "conn:1", "c"),
+				      *one = add(g, i ? "r:2" : "r:1", i ? 0 : 5, i ? 9 : 0);
+
+			conn->activity = ACTIVITY_WAITING;
+			conn->related[MODULE_RESOLVER] = one;
+			conn->related[MODULE_LINK] = links[i && !shared];
+			one->related[MODULE_PATH] = graph_module(g, MODULE_PATH, i ? "path:2" : "path:1", "p");
+		}
+		v = reading_judge(k, g);
+		verdict_compete(v, NULL, NULL);
+		CHECK_EQ_UINT(v->hypotheses.count, shared ? 1 : 2);
+	}
+}
+
+/* A culprit for which nothing is seen to wait: what the cause holds up was on its way there, or not. */
+TEST(a_consequence_without_sufferers)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = know(TWO("filter", "0.8", "0.8") EXPLAINS("c", "d"));
+
+	for (unsigned wanted = 0; wanted < 2; wanted++) {
+		_cleanup_(graph_freep) struct graph *g = graph_new();
+		_cleanup_(verdict_freep) struct verdict *v = NULL;
+		struct module *conn = graph_module(g, MODULE_CONN, "conn:1", "1"), *one = add(g, "r:1", 5, 0),
+			      *two = add(g, "r:2", 0, 9);
+
+		conn->activity = ACTIVITY_WAITING;
+		one->related[MODULE_FILTER] = graph_module(g, MODULE_FILTER, "f", "f");
+		v = reading_judge(k, g);
+		REQUIRE(v->hypotheses.count == 2);
+		vec_each(&v->hypotheses, h)
+			if (strcmp((*h)->cause->name, "c") == 0)
+				hypothesis_add_affected(*h, conn);
+		if (wanted)
+			conn->related[MODULE_RESOLVER] = two;
+		verdict_compete(v, NULL, NULL);
+		CHECK_EQ_UINT(v->hypotheses.count, wanted ? 1 : 2);
+	}
+}
+
 TEST(equal_explanations_are_both_given)
 {
 	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") CAUSE("d", "resolver") RULE(
@@ -344,6 +433,46 @@ TEST(the_next_window_confirms)
 	CHECK(!diagnosis_end(d));
 }
 
+/* A module that two windows accuse of two things: one of them is known now, unless it is a path or another is older. */
+TEST(two_causes_confirm_their_culprit)
+{
+	static const struct {
+		const char *accuses, *said;
+		uint64_t level[3], other[3];
+	} cases[] = {{"resolver", "d", {0, 5, 0}, {0, 0, 9}},
+		     {"path", "", {0, 5, 0}, {0, 0, 9}},
+		     {"resolver", "c", {0, 5, 5}, {0, 0, 9}},
+		     {"resolver", "", {5, 0, 0}, {0, 0, 9}}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ char *text =
+			xasprintf(CAUSE("c", "%s") CAUSE("d", "%s") RULE("a", "level > 1", "c", "0.6", "x")
+					  RULE("b", "other > 2", "d", "0.7", "y"),
+				  cases[i].accuses, cases[i].accuses);
+		_cleanup_(knowledge_freep) struct knowledge *k = know(text);
+		_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
+		const struct diagnosis_record *record;
+		const struct finding_record *f;
+
+		for (unsigned window = 0; window < 3; window++) {
+			struct graph *g = graph_new();
+			struct module *conn = graph_module(g, MODULE_CONN, "conn:1", "1");
+			struct module *one = add(g, "r:1", cases[i].level[window], cases[i].other[window]);
+
+			conn->related[MODULE_RESOLVER] = one;
+			conn->activity = ACTIVITY_WAITING;
+			one->related[MODULE_PATH] = graph_module(g, MODULE_PATH, "path:x", "x");
+			diagnosis_add_window(d, g);
+		}
+		record = diagnosis_get(d);
+		f = record->findings.items;
+		unit_note("case %zu", i);
+		REQUIRE(record->findings.count == (cases[i].said[0] != '\0'));
+		if (cases[i].said[0])
+			CHECK_EQ_TEXT(f[0].cause, cases[i].said);
+	}
+}
+
 /* What one window suggests is known before another one confirms it. */
 TEST(a_suspicion_is_not_confirmed)
 {
@@ -419,6 +548,11 @@ TEST(what_is_over_gives_way_to_what_is_not_confirmed)
 		 ""},
 		{CAUSE("c", "path") CAUSE("d", "resolver") RULE("a", "level > 1", "c", "0.6", "x")
 			 RULE("b", "other > 2", "d", "0.49", "y"),
+		 "c"},
+		/* What the last window speaks against was never so. */
+		{CAUSE("c", "path") RULE("a", "level > 1", "c", "0.6", "x") RULE("b", "other > 2", "c", "-0.5", "y"),
+		 ""},
+		{CAUSE("c", "path") RULE("a", "level > 1", "c", "0.6", "x") RULE("b", "other > 2", "c", "-0.49", "y"),
 		 "c"},
 	};
 

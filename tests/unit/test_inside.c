@@ -10,6 +10,7 @@
 #include "diagnose/measure/exchange.h"
 #include "diagnose/measure/inside.h"
 #include "diagnose/measure/nameserver.h"
+#include "diagnose/measure/refusal.h"
 #include "diagnose/measure/unseen.h"
 
 static const struct module_place web = {.netns = 4026532500, .name = "web", .option = "web"};
@@ -162,6 +163,52 @@ TEST(forwarded_flows_are_part_of_a_connection)
 	CHECK(in->carries == conn && out->carries == conn && service->carries == conn);
 	CHECK(!other->carries);
 	CHECK(module_traffic(out) == conn);
+}
+
+TEST(a_flow_leads_to_the_service_that_a_container_uses)
+{
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	struct graph *inside = graph_new();
+	struct peer_measures *m = graph_alloc(inside, sizeof(*m)), *own = graph_alloc(g, sizeof(*own));
+	struct module *service = graph_module(inside, MODULE_PEER, "peer:10.0.2.2:1812", "s"),
+		      *other = graph_module(g, MODULE_PEER, "peer:10.0.2.3:1812", "o"),
+		      *there = add_flow(g, "there", address(1, 2), 40000, address(2, 2), 1812),
+		      *port = add_flow(g, "port", address(1, 2), 40000, address(2, 2), 1813),
+		      *host = add_flow(g, "host", address(1, 2), 40000, address(2, 3), 1812);
+
+	*m = (struct peer_measures){.raddr = address(2, 2), .rport = 1812};
+	*own = (struct peer_measures){.raddr = address(2, 3), .rport = 1812};
+	service->measures.peer = m;
+	other->measures.peer = own;
+	inside_add(g, inside, &web);
+	inside_link(g);
+	CHECK(there->related[MODULE_PEER] == service);
+	CHECK(!port->related[MODULE_PEER]);
+	CHECK(!host->related[MODULE_PEER]);
+}
+
+TEST(connections_that_leave_by_one_interface)
+{
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	struct graph *inside = graph_new(), *second = graph_new();
+	struct module *eth0 = graph_module(g, MODULE_LINK, "link:eth0", "eth0"),
+		      *eth1 = graph_module(g, MODULE_LINK, "link:eth1", "eth1"),
+		      *a = add_conn(g, "a", address(1, 1), 1, address(2, 2), 80),
+		      *b = add_conn(g, "b", address(1, 1), 2, address(2, 3), 80),
+		      *c = add_conn(g, "c", address(1, 1), 3, address(3, 3), 80),
+		      *lost = add_conn(g, "lost", address(1, 1), 4, address(3, 3), 80),
+		      *k = add_conn(inside, "k", address(4, 2), 5, address(2, 2), 80),
+		      *l = add_conn(second, "l", address(4, 3), 6, address(2, 3), 80),
+		      *near = add_conn(second, "near", address(4, 3), 7, address(4, 2), 80);
+
+	a->related[MODULE_LINK] = b->related[MODULE_LINK] = eth0;
+	c->related[MODULE_LINK] = eth1;
+	inside_add(g, inside, &web);
+	inside_add(g, second, &nameless);
+	near->other_end = k;
+	CHECK(module_leaves_with(a, b) && !module_leaves_with(a, c) && !module_leaves_with(lost, lost));
+	CHECK(module_leaves_with(a, k) && module_leaves_with(k, a) && module_leaves_with(k, l));
+	CHECK(!module_leaves_with(lost, k) && !module_leaves_with(k, near) && !module_leaves_with(near, a));
 }
 
 /* --- the competition --- */

@@ -439,6 +439,48 @@ TEST(wrong_paragraphs_are_refused)
 	CHECK_OK(add(knowledge, longest, &why));
 }
 
+static const char other_cause[] = "cause late-lift\nlayer: peer\naccuses: peer\nseverity: low\n"
+				  "summary: s\nmeans: m\nadvice: a\n";
+
+#define PAGE(name, explains) "\npage " name "\nblind: b\nexplains: " explains "\n"
+
+TEST(a_cause_explains_others)
+{
+	_cleanup_(knowledge_freep) struct knowledge *knowledge = empty();
+	const struct cause *slow, *late;
+	struct why why = {};
+
+	CHECK_OK(add(knowledge, GOOD_TEXT, &why));
+	CHECK_OK(knowledge_add_text(knowledge, "other.rules", other_cause, &why));
+	CHECK_OK(knowledge_add_text(knowledge, "site.rules", PAGE("slow-lift", "late-lift"), &why));
+	slow = knowledge_find_cause(knowledge, "slow-lift");
+	late = knowledge_find_cause(knowledge, "late-lift");
+	CHECK(cause_explains(slow, late));
+	CHECK(!cause_explains(late, slow));
+	CHECK_ERR(knowledge_add_text(knowledge, "site.rules", PAGE("late-lift", "slow-lift"), &why), -EINVAL);
+	CHECK_EQ_TEXT(why.text, "site.rules:4: late-lift and slow-lift explain each other");
+}
+
+TEST(what_a_cause_cannot_explain)
+{
+	static const struct {
+		const char *explains, *message;
+	} cases[] = {{"slow-lift", "site.rules:4: slow-lift and slow-lift explain each other"},
+		     {"late-lift, slow-lifts", "site.rules:4: there is no cause 'slow-lifts'; did you mean slow-lift?"},
+		     {"", "site.rules:4: there is no cause ''"}};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(knowledge_freep) struct knowledge *knowledge = empty();
+		_cleanup_free_ char *text = xasprintf(PAGE("slow-lift", "%s"), cases[i].explains);
+		struct why why = {};
+
+		CHECK_OK(add(knowledge, GOOD_TEXT, &why));
+		CHECK_OK(knowledge_add_text(knowledge, "other.rules", other_cause, &why));
+		CHECK_ERR(knowledge_add_text(knowledge, "site.rules", text, &why), -EINVAL);
+		CHECK_EQ_TEXT(why.text, cases[i].message);
+	}
+}
+
 TEST(a_name_is_given_once)
 {
 	_cleanup_(knowledge_freep) struct knowledge *knowledge = empty();

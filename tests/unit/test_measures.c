@@ -380,6 +380,7 @@ TEST(a_connection_attempt)
 		   (struct expected[]){{"path_connecting", "1"},
 				       {"syn_unanswered", "true"},
 				       {"peer_connecting", "1"},
+				       {"peer_repeating_share", "0"},
 				       {"peer_established", "0"},
 				       {}});
 	CHECK(conn_limits(conn) == NULL);
@@ -626,6 +627,7 @@ TEST(every_measure_of_a_shared_path)
 		{"peer_stuck", "0"},
 		{"peer_moving", "2"},
 		{"peer_connecting", "0"},
+		{"peer_repeating_share", "null"},
 		{"peer_established", "2"},
 		{"app_tried", "0"},
 		{"app_tried_again", "0"},

@@ -155,6 +155,17 @@ bool module_is_passed_by(const struct module *dev, const struct module *conn)
 	return !other;
 }
 
+bool module_leaves_with(const struct module *one, const struct module *other)
+{
+	const struct module *own = one->place ? other : one, *link = own->related[MODULE_LINK];
+
+	if (one->place == other->place)
+		return link && link == one->related[MODULE_LINK] && link == other->related[MODULE_LINK];
+	if (!own->place)
+		return link && module_is_passed_by(link, own == one ? other : one);
+	return !one->other_end && !other->other_end;
+}
+
 /* One of two may have very many neighbours: the other's list is as good. */
 static bool has_edge(const struct module *above, const struct module *below)
 {

@@ -172,6 +172,8 @@ const struct module *module_traffic(const struct module *module);
 
 /* Whether the packets of a container's connection pass this interface or queue of its host. */
 bool module_is_passed_by(const struct module *dev, const struct module *conn);
+/* Whether the packets of two connections of this host, or of its containers, leave it by one interface. */
+bool module_leaves_with(const struct module *one, const struct module *other);
 
 struct graph *graph_new(void);
 void graph_free(struct graph *graph);

@@ -256,6 +256,13 @@ static char *trace_key(const struct hypothesis *h)
 					 : xasprintf("%s %s", h->cause->name, accused->id);
 }
 
+/* Of all causes that accuse it. */
+static char *culprit_key(const struct module *module)
+{
+	return module_is_shared(module) ? xasprintf("@%.*s", (int)module->id_length, module->id)
+					: xasprintf("@%s", module->id);
+}
+
 /* Moves all traces on by one window and forgets those that have faded. */
 static void age_traces(struct diagnosis *d)
 {
@@ -303,12 +310,46 @@ static double certainty_before(const struct trace *trace)
 	return trace->certainty[1];
 }
 
+/* In this window and in the one before. */
+static bool is_seen_twice(const struct diagnosis *d, const struct hypothesis *h)
+{
+	_cleanup_free_ char *key = trace_key(h);
+	const struct trace *trace = map_get(&d->traces, key);
+
+	return trace && trace->certainty[0] >= INFER_THRESHOLD && trace->certainty[1] >= INFER_THRESHOLD;
+}
+
+/* The firewall and the host have to do with all traffic, and what a path does to packets takes two windows to tell. */
+static bool has_one_job(const struct module *module)
+{
+	return module->kind != MODULE_PATH && module->kind != MODULE_FILTER && module->kind != MODULE_HOST;
+}
+
+/*
+ * The window before may have accused the same module of something else: a name server is dead until its answer comes
+ * late. What is known of a module for longer goes first.
+ */
+static double culprit_before(const struct diagnosis *d, const struct hypothesis *h)
+{
+	_cleanup_free_ char *key = culprit_key(h->accused);
+	const struct trace *trace = map_get(&d->traces, key);
+
+	if (!trace || !has_one_job(h->accused))
+		return 0;
+	vec_each(&d->verdict->hypotheses, other)
+		if ((*other)->accused == h->accused && is_seen_twice(d, *other))
+			return 0;
+	return trace->certainty[1];
+}
+
 /* That of the window before or, with hindsight, of the one after. */
-static double certainty_beside(const struct diagnosis *d, const char *key, const struct trace *trace)
+static double certainty_beside(const struct diagnosis *d, const struct hypothesis *h, const char *key,
+			       const struct trace *trace)
 {
 	const double *next = map_get(&d->next_certainty, key);
+	double before = fmax(certainty_before(trace), culprit_before(d, h));
 
-	return next ? fmax(certainty_before(trace), *next) : certainty_before(trace);
+	return next ? fmax(before, *next) : before;
 }
 
 /* Confirmed when a window beside it agrees; a fact needs no second one. A coarse window confirms nothing new. */
@@ -321,7 +362,7 @@ static bool is_confirmed(const struct hypothesis *h, void *context)
 	if (!trace || !is_asked_about(h))
 		return false;
 	return hypothesis_is_fact(h) ||
-	       (certainty_beside(d, key, trace) >= INFER_THRESHOLD && (trace->was_confirmed || !d->graph->coarse));
+	       (certainty_beside(d, h, key, trace) >= INFER_THRESHOLD && (trace->was_confirmed || !d->graph->coarse));
 }
 
 /* A run has three windows, so two pairs of them: the first two may agree, or the last two. */
@@ -410,7 +451,7 @@ static void confirm_hypotheses(struct diagnosis *d)
 		if (!trace)
 			continue;
 		if (!hypothesis_is_fact(*h))
-			(*h)->certainty = fmin((*h)->certainty, certainty_beside(d, key, trace));
+			(*h)->certainty = fmin((*h)->certainty, certainty_beside(d, *h, key, trace));
 		d->has_new |= !trace->was_confirmed;
 		trace->was_confirmed = true;
 	}
@@ -445,6 +486,14 @@ static void note_next(struct diagnosis *d)
 	}
 }
 
+static void note_certainty(struct diagnosis *d, const char *key, double certainty)
+{
+	struct trace *trace = certainty > 0 ? map_put(&d->traces, key, NULL) : NULL;
+
+	if (trace)
+		trace->certainty[0] = fmax(trace->certainty[0], certainty);
+}
+
 static void conclude(struct diagnosis *d, struct graph *graph, struct verdict *verdict)
 {
 	/* The previous verdict refers to modules of its own graph until it has been carried over. */
@@ -457,11 +506,10 @@ static void conclude(struct diagnosis *d, struct graph *graph, struct verdict *v
 	note_next(d);
 	age_traces(d);
 	vec_each(&d->verdict->hypotheses, h) {
-		_cleanup_free_ char *key = trace_key(*h);
-		struct trace *trace = (*h)->certainty > 0 ? map_put(&d->traces, key, NULL) : NULL;
+		_cleanup_free_ char *key = trace_key(*h), *culprit = culprit_key((*h)->accused);
 
-		if (trace)
-			trace->certainty[0] = (*h)->certainty;
+		note_certainty(d, key, (*h)->certainty);
+		note_certainty(d, culprit, (*h)->certainty);
 	}
 	verdict_compete(d->verdict, is_confirmed, d);
 	forget_beaten(d);

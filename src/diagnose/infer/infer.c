@@ -413,6 +413,56 @@ static bool is_about_the_same(const struct hypothesis *a, const struct hypothesi
 	return a->accused == b->accused || hypothesis_shares_affected(a, b);
 }
 
+/*
+ * A module between the connection and whatever it talks to, or its program. The firewall and the host are of all
+ * traffic: what waits for them is only what they were seen to affect.
+ */
+static bool depends_on(const struct module *module, const struct hypothesis *cause)
+{
+	const struct module *accused = cause->accused;
+
+	return hypothesis_affects(cause, module) || (accused->kind != MODULE_FILTER && accused->kind != MODULE_HOST &&
+						     module->related[accused->kind] == accused);
+}
+
+/* What waits on one path waits behind what fills another, where both begin alike. */
+static bool shares_way_out(const struct module *module, const struct hypothesis *cause)
+{
+	vec_each(&cause->affects, held)
+		if (module_leaves_with(*held, module))
+			return true;
+	return false;
+}
+
+/* What the cause blocks was on its way to that module. */
+static bool is_wanted_in_vain(const struct module *module, const struct hypothesis *cause)
+{
+	vec_each(&cause->affects, held)
+		if ((*held)->related[module->kind] == module)
+			return true;
+	return false;
+}
+
+static bool follows_from(const struct hypothesis *h, const struct hypothesis *cause)
+{
+	bool paths = h->accused->kind == MODULE_PATH && cause->accused->kind == MODULE_PATH;
+
+	if (!cause_explains(cause->cause, h->cause) || cause->certainty < h->certainty)
+		return false;
+	vec_each(&h->affects, module)
+		if (!depends_on(*module, cause) && !(paths && shares_way_out(*module, cause)))
+			return false;
+	return h->affects.count > 0 || depends_on(h->accused, cause) || is_wanted_in_vain(h->accused, cause);
+}
+
+static bool is_consequence(const struct verdict *verdict, const struct hypothesis *h)
+{
+	vec_each(&verdict->hypotheses, cause)
+		if (follows_from(h, *cause))
+			return true;
+	return false;
+}
+
 /* Drops the hypotheses that `wanted` refuses, keeping the order. */
 static void drop_unwanted(struct verdict *verdict, const bool *wanted)
 {
@@ -441,7 +491,8 @@ void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothes
 	}
 	drop_unwanted(verdict, wanted);
 	for (size_t i = 0; i < verdict->hypotheses.count; i++)
-		wanted[i] = is_good_explanation(verdict, verdict->hypotheses.items[i]);
+		wanted[i] = is_good_explanation(verdict, verdict->hypotheses.items[i]) &&
+			    !is_consequence(verdict, verdict->hypotheses.items[i]);
 	drop_unwanted(verdict, wanted);
 	vec_sort(&verdict->losers, by_certainty);
 	vec_each(&verdict->hypotheses, a)
@@ -497,6 +548,15 @@ static bool is_superseded(const struct verdict *verdict, size_t count, const str
 	return false;
 }
 
+/* This window has evidence against it: it has not ended, it never was. */
+static bool is_refuted(const struct verdict *verdict, const struct hypothesis *h)
+{
+	vec_each(&verdict->losers, other)
+		if ((*other)->cause == h->cause && (*other)->accused == h->accused)
+			return (*other)->certainty <= -INFER_THRESHOLD;
+	return false;
+}
+
 void verdict_carry_over(struct verdict *verdict, struct verdict *past,
 			bool (*keep)(const struct hypothesis *hypothesis, void *context), void *context)
 {
@@ -506,7 +566,7 @@ void verdict_carry_over(struct verdict *verdict, struct verdict *past,
 		struct hypothesis *h = *at;
 
 		if (h->over || !move_to_graph(h, verdict->graph) || is_superseded(verdict, present, h) ||
-		    !keep(h, context)) {
+		    is_refuted(verdict, h) || !keep(h, context)) {
 			past->hypotheses.items[left++] = h;
 			continue;
 		}

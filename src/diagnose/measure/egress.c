@@ -12,6 +12,7 @@
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/egress.h"
+#include "diagnose/measure/network.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/neighbour.h"
@@ -36,6 +37,8 @@ static const struct field egress_fields[] = {
 	FIELD(M, link_rx_dropped, COUNT, "packets received and dropped"),
 	FIELD(M, link_tx_dropped, COUNT, "packets dropped before they were sent"),
 	FIELD(M, link_rx_missed, COUNT, "packets that the NIC dropped because its receive ring was full"),
+	FIELD(M, link_filling, COUNT,
+	      "connections by the interface that have more to send than they may, while their RTT is raised"),
 	FIELD(M, link_speed, BYTES, "link speed of the NIC", .unit = "B/s", .as_bits = true),
 	FIELD(M, link_speed_max, BYTES, "highest link speed that the NIC supports", .unit = "B/s", .as_bits = true),
 	FIELD(M, link_bus_rate, BYTES, "rate of the NIC's PCIe link in one direction", .unit = "B/s", .as_bits = true),
@@ -112,6 +115,7 @@ struct state {
 	struct map neighs;  /* raddr -> neigh_track */
 	struct map homes;   /* local address -> ifindex, of the last sample */
 	struct map former;  /* raddr -> ifindex of the last route that worked */
+	struct networks networks;
 };
 
 static const struct state initial = {
@@ -121,6 +125,7 @@ static const struct state initial = {
 	.neighs = MAP_INIT(sizeof(struct addr), sizeof(struct neigh_track), 20000),
 	.homes = MAP_INIT(sizeof(struct addr), sizeof(uint32_t), 20000),
 	.former = MAP_INIT(sizeof(struct addr), sizeof(uint32_t), 20000),
+	.networks = NETWORKS_INIT,
 };
 
 static struct dev_track *dev_of(struct window *window, struct state *state, uint32_t ifindex, uint64_t now_ns)
@@ -248,6 +253,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		if (home)
 			*home = address->ifindex;
 	}
+	networks_sample(&state->networks, snapshot);
 }
 
 /* --- measures --- */
@@ -493,7 +499,21 @@ static void join_loopback(const struct window *window, struct state *state, stru
 		join_dev(window, state, conn, LOOPBACK_IFINDEX, m, graph);
 }
 
-static void join(const struct window *window, struct state *state, struct module *conn, struct graph *graph)
+/*
+ * The interface that a connection sends by. With an interface the route to its network goes, and its packets take the
+ * default route to somewhere that does not know them: unless they arrive, they count for the interface that is down.
+ */
+static uint32_t outlet_of(const struct state *state, const struct conn_measures *own, uint32_t routed)
+{
+	const struct outlet *outlet = state->networks.any_down && own->received_bytes == 0 && own->acked_bytes == 0
+					      ? networks_find(&state->networks, &own->raddr)
+					      : NULL;
+
+	return outlet && !outlet->up ? outlet->ifindex : routed;
+}
+
+static struct egress_measures *join(const struct window *window, struct state *state, struct module *conn,
+				    struct graph *graph)
 {
 	const struct conn_measures *own = conn->measures.conn;
 	const struct route_track *route = map_get(&state->routes, &own->raddr);
@@ -508,7 +528,7 @@ static void join(const struct window *window, struct state *state, struct module
 		m->laddr_gone = !home && !addr_is_loopback(&own->laddr);
 	if (!route || !track_is_current(window, &route->track)) {
 		join_loopback(window, state, conn, m, graph);
-		return;
+		return m;
 	}
 	addr_format(&own->raddr, text);
 	relate(conn, named(graph, MODULE_ROUTE, text), conn);
@@ -519,19 +539,56 @@ static void join(const struct window *window, struct state *state, struct module
 			       ? UINT64_MAX
 			       : route->destination.path_mtu;
 	if (route->destination.error == 0)
-		join_dev(window, state, conn, route->destination.ifindex, m, graph);
+		join_dev(window, state, conn, outlet_of(state, own, route->destination.ifindex), m, graph);
 	else if (former || home)
 		join_dev(window, state, conn, former ? *former : *home, m, graph);
 	join_neighbour(window, state, conn, m->gateway.family == ADDR_UNKNOWN ? &own->raddr : &m->gateway, m, graph);
+	return m;
+}
+
+/* It has a queue on the path for itself, and for all that pass the same place. */
+#define FILLING_RATIO  1.5
+#define FILLING_EXCESS (5 * NSEC_PER_MSEC)
+
+static bool is_filling(const struct conn_measures *m)
+{
+	return m->notsent_share > 0.5 && m->busy_share > 0.5 && m->rtt_ratio > FILLING_RATIO &&
+	       m->rtt_excess_ns != UINT64_MAX && m->rtt_excess_ns > FILLING_EXCESS;
+}
+
+struct joined {
+	const struct module *conn;
+	struct egress_measures *m;
+};
+
+static void count_filling(const struct joined *all, size_t count)
+{
+	struct map links = MAP_INIT(sizeof(struct module *), sizeof(uint64_t), 0);
+
+	for (size_t i = 0; i < count; i++)
+		if (is_filling(all[i].conn->measures.conn))
+			++*(uint64_t *)map_put(&links, &all[i].conn->related[MODULE_LINK], NULL);
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t *filling = map_get(&links, &all[i].conn->related[MODULE_LINK]);
+
+		all[i].m->link_filling = filling ? *filling : 0;
+	}
+	map_done(&links);
 }
 
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
+	VEC(struct joined) all = {};
 
-	for (size_t i = 0, count = graph->modules.count; i < count; i++)
-		if (graph->modules.items[i]->kind == MODULE_CONN)
-			join(window, state, graph->modules.items[i], graph);
+	for (size_t i = 0, count = graph->modules.count; i < count; i++) {
+		struct module *module = graph->modules.items[i];
+
+		if (module->kind == MODULE_CONN)
+			vec_push(&all, (struct joined){module, join(window, state, module, graph)});
+	}
+	count_filling(all.items, all.count);
+	vec_done(&all);
 	map_done(&state->homes);
 	track_forget(window, &state->tunnels, NULL);
 	track_forget(window, &state->devs, NULL);
@@ -549,6 +606,7 @@ static void release(void *data)
 	map_done(&state->neighs);
 	map_done(&state->homes);
 	map_done(&state->former);
+	networks_done(&state->networks);
 }
 
 static const struct measurer egress_measurer = {

@@ -14,6 +14,7 @@ struct egress_measures {
 	uint64_t link_rx_packets, link_tx_packets;
 	uint64_t link_rx_errors, link_tx_errors, link_rx_dropped, link_tx_dropped;
 	uint64_t link_rx_missed;
+	uint64_t link_filling;
 	uint64_t link_speed, link_speed_max, link_bus_rate; /* bytes per second */
 	double link_rx_use, link_tx_use;
 	double link_rx_bus_use, link_tx_bus_use;

@@ -8,13 +8,13 @@
  */
 #include "diagnose/measure/forwarding.h"
 
-#include <linux/if.h>
 #include <math.h>
 #include <string.h>
 
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/drop_class.h"
 #include "diagnose/measure/flow_module.h"
+#include "diagnose/measure/network.h"
 #include "probe/drop_tally.h"
 #include "probe/passing.h"
 #include "snapshot/netlink/link.h"
@@ -66,24 +66,13 @@ struct flow_track {
 	uint64_t moved[KEEP][FIGURES];
 };
 
-struct outlet {
-	char dev[16];
-	bool up, carrier;
-};
-
-struct network {
-	struct prefix prefix;
-	uint32_t ifindex;
-};
-
 struct state {
 	uint64_t samples;
 	bool knows;         /* flows were followed in the last sample */
 	struct map passing; /* flow_key -> flow_track */
 	struct map drops;   /* flow_key -> flow_track: PACKETS alone */
 	struct map errors;  /* flow_key with a target alone -> flow_track: dropped ICMP messages to it */
-	struct map outlets; /* ifindex -> outlet */
-	VEC(struct network) networks;
+	struct networks networks;
 };
 
 #define TRACKS MAP_INIT(sizeof(struct flow_key), sizeof(struct flow_track), 20000)
@@ -91,7 +80,7 @@ static const struct state initial = {
 	.passing = TRACKS,
 	.drops = TRACKS,
 	.errors = TRACKS,
-	.outlets = MAP_INIT(sizeof(uint32_t), sizeof(struct outlet), 10000),
+	.networks = NETWORKS_INIT,
 };
 
 /* --- samples --- */
@@ -158,26 +147,6 @@ static void sample_drop(struct window *window, struct state *state, const struct
 	}
 }
 
-static void sample_links(struct state *state, const struct snapshot *snapshot)
-{
-	map_done(&state->outlets);
-	state->networks.count = 0;
-	snapshot_each(snapshot, link_type, struct link_record, link) {
-		struct outlet *outlet = map_put(&state->outlets, &link->ifindex, NULL);
-
-		if (!outlet || link->flags == UINT32_MAX)
-			continue;
-		memcpy(outlet->dev, link->dev, sizeof(outlet->dev));
-		outlet->up = link->flags & IFF_UP;
-		outlet->carrier = link->carrier != 0;
-	}
-	snapshot_each(snapshot, address_type, struct address_record, address)
-		vec_push(&state->networks,
-			 (struct network){{address->laddr,
-					   (uint8_t)(address->prefix + (address->laddr.family == ADDR_V4 ? 96 : 0))},
-					  address->ifindex});
-}
-
 static void forget_past(const struct window *window, struct map *tracks)
 {
 	track_each(window, tracks, struct flow_track, track) memcpy(track->last, track->now, sizeof(track->last));
@@ -199,7 +168,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		forget_past(window, &state->drops);
 		forget_past(window, &state->errors);
 	}
-	sample_links(state, snapshot);
+	networks_sample(&state->networks, snapshot);
 }
 
 /* --- a window --- */
@@ -264,31 +233,6 @@ static void set_passed(const struct state *state, const struct flow_measures *fl
 	}
 }
 
-static bool has_link(const struct outlet *outlet)
-{
-	return outlet && outlet->up && outlet->carrier;
-}
-
-/* The interface whose network the destination is in; of several, one with a link. */
-static const struct outlet *outlet_of(const struct state *state, const struct addr *target)
-{
-	const struct outlet *best = NULL;
-	uint8_t bits = 0;
-
-	vec_each(&state->networks, network) {
-		const struct outlet *outlet = map_get(&state->outlets, &network->ifindex);
-
-		if (!outlet || network->prefix.addr.family != target->family ||
-		    !prefix_contains(&network->prefix, target) || network->prefix.bits < bits)
-			continue;
-		if (best && network->prefix.bits == bits && has_link(best))
-			continue;
-		best = outlet;
-		bits = network->prefix.bits;
-	}
-	return best;
-}
-
 static struct forwarding_measures *begin(struct module *module, struct graph *graph)
 {
 	struct forwarding_measures *m = graph_alloc(graph, sizeof(*m));
@@ -304,14 +248,14 @@ static void set_outlet(const struct state *state, struct module *module, struct 
 		       struct graph *graph)
 {
 	struct flow_measures *flow = flow_module_measures(module);
-	const struct outlet *outlet = outlet_of(state, &flow->flow_target);
+	const struct outlet *outlet = networks_find(&state->networks, &flow->flow_target);
 
 	if (!outlet)
 		return;
 	memcpy(m->out_dev, outlet->dev, sizeof(m->out_dev));
 	m->out_up = outlet->up;
 	m->out_carrier = outlet->carrier;
-	if (has_link(outlet))
+	if (outlet_has_link(outlet))
 		return;
 	memcpy(flow->dev, outlet->dev, sizeof(flow->dev));
 	module->related[MODULE_LINK] = flow_module_below(graph, MODULE_LINK, outlet->dev);
@@ -363,10 +307,13 @@ static struct module *passing_module(struct graph *graph, const struct flow_key 
 static bool judge(const struct state *state, const struct flow_key *key, const struct flow_track *track,
 		  struct graph *graph)
 {
-	struct flow_key plain = key_of(&key->source, key->sport, &key->target, key->dport);
+	struct flow_key plain = key_of(&key->source, key->sport, &key->target, key->dport),
+			back = key_of(&key->target, key->dport, &key->source, key->sport);
 	uint64_t repeats = sum_of(track, REPEATS), fills = sum_of(track, FILLS), bytes = sum_of(track, BYTES);
 	uint64_t dropped = sum_of(map_get(&state->drops, &plain), PACKETS);
-	uint64_t behind = less(repeats, dropped), before = less(fills, dropped);
+	/* Data is also retransmitted when its ACK is dropped here. */
+	uint64_t acks = sum_of(map_get(&state->drops, &back), PACKETS);
+	uint64_t behind = less(repeats, dropped + acks), before = less(fills, dropped);
 	struct forwarding_measures *m;
 	struct module *module;
 
@@ -524,8 +471,7 @@ static void release(void *data)
 	map_done(&state->passing);
 	map_done(&state->drops);
 	map_done(&state->errors);
-	map_done(&state->outlets);
-	vec_done(&state->networks);
+	networks_done(&state->networks);
 }
 
 /* After "packet-drops", whose flows it adds to. */

@@ -8,6 +8,7 @@
 #include "diagnose/measure/dropped.h"
 #include "diagnose/measure/exchange.h"
 #include "diagnose/measure/nameserver.h"
+#include "diagnose/measure/refusal.h"
 #include "diagnose/measure/unseen.h"
 
 #define CONNS_MAX 1000000
@@ -146,6 +147,28 @@ static void link_flows(struct graph *graph, const struct map *conns)
 	}
 }
 
+/* --- services that programs in containers use: datagrams are of no connection --- */
+
+static void link_services(struct graph *graph)
+{
+	struct map services = MAP_INIT(sizeof(struct ends), sizeof(struct module *), CONNS_MAX);
+
+	vec_each(&graph->modules, at) {
+		const struct peer_measures *m =
+			(*at)->kind == MODULE_PEER && (*at)->place ? (*at)->measures.peer : NULL;
+
+		if (m)
+			put(&services, make_ends(NULL, 0, &m->raddr, m->rport), *at);
+	}
+	vec_each(&graph->modules, at) {
+		const struct flow_measures *flow = (*at)->kind == MODULE_FLOW ? (*at)->measures.flow : NULL;
+
+		if (flow && !(*at)->place && !(*at)->related[MODULE_PEER])
+			(*at)->related[MODULE_PEER] = find(&services, NULL, 0, &flow->flow_target, flow->flow_dport);
+	}
+	map_done(&services);
+}
+
 /* --- name servers --- */
 
 #define DNS_PORT 53
@@ -197,6 +220,7 @@ void inside_link(struct graph *graph)
 	}
 	link_ends(graph, &conns);
 	link_flows(graph, &conns);
+	link_services(graph);
 	link_all_lookups(graph);
 	map_done(&conns);
 }

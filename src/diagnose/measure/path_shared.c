@@ -41,6 +41,7 @@ static const struct field path_fields[] = {
 	FIELD(M, peer_stuck, COUNT, "of these, stuck"),
 	FIELD(M, peer_moving, COUNT, "of these, moving"),
 	FIELD(M, peer_connecting, COUNT, "of these, waiting to be established"),
+	FIELD(M, peer_repeating_share, RATIO, "share of these whose SYN was retransmitted twice or more", .unit = "%"),
 	FIELD(M, peer_established, COUNT, "of these, established from the same local address"),
 	FIELD(M, app_tried, COUNT,
 	      "services that its program has tried to connect to in the last ten windows, while they did not answer"),
@@ -54,8 +55,8 @@ static const struct field path_fields[] = {
 RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_fields, "connections that share a path");
 
 struct tally {
-	uint64_t conns, stuck, moving, connecting, late, lossy, clean, slow_rtt, delayed, filling, established, large,
-		small, min_rtt_ns, excess_ns;
+	uint64_t conns, stuck, moving, connecting, repeating, late, lossy, clean, slow_rtt, delayed, filling,
+		established, large, small, min_rtt_ns, excess_ns;
 	double send_rate, receive_rate;
 };
 
@@ -115,6 +116,9 @@ static bool is_established(const struct conn_measures *m)
 	return m->state == SOCKET_ESTABLISHED;
 }
 
+/* Independent losses rarely hit the same SYN three times. */
+#define REPEATING 2
+
 static void count_conn(struct tally *t, const struct conn_measures *m, bool unanswered)
 {
 	/* The window of the peer is closed, or something here refuses what is sent: nothing is lost on the path. */
@@ -129,6 +133,7 @@ static void count_conn(struct tally *t, const struct conn_measures *m, bool unan
 	t->large += moving && passes_large(m);
 	t->small += moving && !passes_large(m);
 	t->connecting += unanswered;
+	t->repeating += unanswered && m->syn_retrans != UINT32_MAX && m->syn_retrans >= REPEATING;
 	t->late += m->syn_wait_ns != UINT64_MAX && m->syn_wait_ns > SYN_LATE_NS;
 	t->lossy += m->loss_share >= 0.005;
 	t->clean += m->loss_share == 0 && m->segs_out != UINT64_MAX && m->segs_out >= 20;
@@ -372,6 +377,8 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.peer_stuck = peer->stuck,
 			.peer_moving = peer->moving,
 			.peer_connecting = peer->connecting,
+			.peer_repeating_share =
+				peer->connecting ? (double)peer->repeating / (double)peer->connecting : NAN,
 			.peer_established = *established_of(&reached, *at),
 			.path_send_use = use_of(path->send_rate, past->send_rate),
 			.path_receive_use = use_of(path->receive_rate, past->receive_rate),

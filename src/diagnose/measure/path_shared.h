@@ -11,6 +11,7 @@ struct path_measures {
 	double path_send_use, path_receive_use;
 	uint64_t others_conns, others_stuck, others_moving, others_connecting;
 	uint64_t peer_conns, peer_stuck, peer_moving, peer_connecting, peer_established;
+	double peer_repeating_share;
 	uint64_t app_tried, app_tried_again;
 	bool app_walks;
 	uint8_t syn_unanswered;

@@ -99,6 +99,24 @@ static void add_advice(struct cause_page *page, const struct knowledge *knowledg
 			vec_push(&section->items, fill_words(step->command));
 }
 
+/* In both directions: why another cause is missing, and why this one may be. */
+static void add_consequences(struct cause_page *page, const struct knowledge *knowledge, const struct cause *cause)
+{
+	struct cause_page_section *section = NULL;
+
+	vec_each(&cause->explains, other) {
+		section = section ?: add_section(page, "Consequences, not reported beside it");
+		vec_push(&section->items, xstrdup((*other)->name));
+	}
+	section = NULL;
+	vec_each(&knowledge->causes, other) {
+		if (!cause_explains(*other, cause))
+			continue;
+		section = section ?: add_section(page, "A consequence of, and not reported beside");
+		vec_push(&section->items, xstrdup((*other)->name));
+	}
+}
+
 static void add_scenarios(struct cause_page *page, const struct cause *cause)
 {
 	struct cause_page_section *section;
@@ -134,6 +152,7 @@ struct cause_page *cause_page_new(const struct knowledge *knowledge, const struc
 	}
 	add_evidence(page, knowledge, cause, true);
 	add_evidence(page, knowledge, cause, false);
+	add_consequences(page, knowledge, cause);
 	add_scenarios(page, cause);
 	return page;
 }

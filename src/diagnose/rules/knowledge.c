@@ -38,6 +38,7 @@ static void cause_free(struct cause *cause)
 		free(step->command);
 	}
 	vec_done(&cause->next);
+	vec_done(&cause->explains);
 	free(cause->origin);
 	free(cause);
 }
@@ -111,6 +112,14 @@ bool rule_suggests(const struct rule *rule, const struct cause *cause)
 {
 	vec_each(&rule->suggests, known)
 		if (*known == cause)
+			return true;
+	return false;
+}
+
+bool cause_explains(const struct cause *cause, const struct cause *other)
+{
+	vec_each(&cause->explains, known)
+		if (*known == other)
 			return true;
 	return false;
 }
@@ -352,12 +361,54 @@ static int add_cause(const struct reader *reader)
 	return r;
 }
 
+static int no_such_cause(const struct reader *reader, const struct line *line, const char *name)
+{
+	_cleanup_buf_ struct buf hint = BUF_INIT(256);
+	struct near near = {.word = name};
+
+	vec_each(&reader->knowledge->causes, cause)
+		near_consider(&near, (*cause)->name);
+	near_add_text(&near, &hint);
+	return fail(reader, line->number, "there is no cause '%.60s'%s", name, buf_text(&hint));
+}
+
+/* The next of one name, or of several with commas between them; NULL after the last. */
+static int next_cause(const struct reader *reader, const struct line *line, const char **names,
+		      const struct cause **ret_cause)
+{
+	size_t n = strcspn(*names, ",");
+	_cleanup_free_ char *name = xstrndup(*names, n);
+
+	*ret_cause = knowledge_find_cause(reader->knowledge, name);
+	if (!*ret_cause)
+		return no_such_cause(reader, line, name);
+	*names = (*names)[n] ? *names + n + 1 + strspn(*names + n + 1, " ") : NULL;
+	return 0;
+}
+
+static int read_explained(const struct reader *reader, const struct line *line, struct cause *cause)
+{
+	const char *names = line->value;
+
+	while (names) {
+		const struct cause *explained;
+		int r = next_cause(reader, line, &names, &explained);
+
+		if (r < 0)
+			return r;
+		if (explained == cause || cause_explains(explained, cause))
+			return fail(reader, line->number, "%s and %s explain each other", cause->name, explained->name);
+		vec_push(&cause->explains, explained);
+	}
+	return 0;
+}
+
 /* What a page says beside its meaning and advice; the cause stands before it. */
 static int add_page(const struct reader *reader)
 {
-	static const char *const keys[] = {"blind", "lab", NULL};
+	static const char *const keys[] = {"blind", "lab", "explains", NULL};
 	struct cause *cause = NULL;
-	const struct line *lab;
+	const struct line *lab, *explains;
 	const char *blind;
 	int r = check_keys(reader, keys);
 
@@ -377,51 +428,26 @@ static int add_page(const struct reader *reader)
 	lab = find_line(reader->paragraph, "lab");
 	cause->blind = xstrdup(blind);
 	cause->lab = lab && *lab->value ? xstrdup(lab->value) : NULL;
-	return 0;
+	explains = find_line(reader->paragraph, "explains");
+	return explains ? read_explained(reader, explains, cause) : 0;
 }
 
 /* --- rules --- */
 
-static int no_such_cause(const struct reader *reader, const char *name)
-{
-	_cleanup_buf_ struct buf hint = BUF_INIT(256);
-	struct near near = {.word = name};
-
-	vec_each(&reader->knowledge->causes, cause)
-		near_consider(&near, (*cause)->name);
-	near_add_text(&near, &hint);
-	return fail(reader, find_line(reader->paragraph, "suggests")->number, "there is no cause '%.60s'%s", name,
-		    buf_text(&hint));
-}
-
-/* One name, or several with commas between them. */
-static int read_causes(const struct reader *reader, const char *names, struct rule *rule)
-{
-	for (;;) {
-		size_t n = strcspn(names, ",");
-		_cleanup_free_ char *name = xstrndup(names, n);
-		const struct cause *cause = knowledge_find_cause(reader->knowledge, name);
-
-		if (!cause)
-			return no_such_cause(reader, name);
-		vec_push(&rule->suggests, cause);
-		if (!names[n])
-			return 0;
-		names += n + 1;
-		names += strspn(names, " ");
-	}
-}
-
 static int read_rule_target(const struct reader *reader, struct rule *rule)
 {
 	const char *suggests, *certainty;
-	int r;
 
 	if (!(suggests = need_value(reader, "suggests")) || !(certainty = need_value(reader, "certainty")))
 		return -EINVAL;
-	r = read_causes(reader, suggests, rule);
-	if (r < 0)
-		return r;
+	while (suggests) {
+		const struct cause *cause;
+		int r = next_cause(reader, find_line(reader->paragraph, "suggests"), &suggests, &cause);
+
+		if (r < 0)
+			return r;
+		vec_push(&rule->suggests, cause);
+	}
 	if (parse_double(certainty, -1, 1, &rule->certainty) < 0 || rule->certainty == 0)
 		return fail(reader, find_line(reader->paragraph, "certainty")->number,
 			    "certainty is a number from -1 to 1 and not 0");

@@ -24,11 +24,13 @@
  *	page peer-not-reading
  *	blind: Heavy loss hides it ...
  *	lab: F18
+ *	explains: connect-dropped, peer-slow
  *
- * A page adds to a cause that stands before it. A line that begins with a blank continues the one before. A negative
- * certainty is evidence against; `suggests` may name several causes, separated by commas. Of the rules of one family
- * that fire for one cause, only the strongest counts: they see the same thing. {field} is a measure of the module; a
- * condition in brackets before a command is over those measures as well.
+ * A page adds to a cause that stands before it. What a cause explains are its consequences: they are no findings where
+ * everything that they affect depends on the module that it accuses. A line that begins with a blank continues the one
+ * before. A negative certainty is evidence against; `suggests` may name several causes, separated by commas. Of the
+ * rules of one family that fire for one cause, only the strongest counts: they see the same thing. {field} is a measure
+ * of the module; a condition in brackets before a command is over those measures as well.
  */
 #pragma once
 
@@ -53,9 +55,10 @@ struct cause {
 	char *means;
 	char *advice;
 	VEC(struct next_step) next;
-	char *blind;  /* where the diagnosis of it is blind; NULL: not written down */
-	char *lab;    /* scenarios of the laboratory, separated by blanks; NULL: none */
-	char *origin; /* file:line */
+	char *blind;                        /* where the diagnosis of it is blind; NULL: not written down */
+	char *lab;                          /* scenarios of the laboratory, separated by blanks; NULL: none */
+	VEC(const struct cause *) explains; /* its consequences */
+	char *origin;                       /* file:line */
 };
 
 struct rule {
@@ -98,6 +101,7 @@ bool knowledge_can_run(const struct knowledge *knowledge, const char *command);
 /* The same command with -N NETNS, where it has that option and netns is not NULL; to be freed. */
 char *knowledge_in_netns(const struct knowledge *knowledge, const char *command, const char *netns);
 bool rule_suggests(const struct rule *rule, const struct cause *cause);
+bool cause_explains(const struct cause *cause, const struct cause *other);
 /* "path-loss, path-congestion"; to be freed. */
 char *rule_causes(const struct rule *rule);
 const char *severity_name(enum severity severity);
