@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/text.h"
+#include "kernel/capability.h"
 #include "snapshot/core/netns.h"
 
 #define NETNS_MAX 4096
@@ -156,6 +157,7 @@ static int find_one(const char *spec, struct netns_list *list, struct why *why)
 {
 	_cleanup_buf_ struct buf shown = BUF_INIT(512);
 	_cleanup_free_ char *path = netns_path(spec);
+	char refusal[160] = "";
 	struct netns *netns;
 	uint64_t pid = 0;
 	int r;
@@ -167,11 +169,12 @@ static int find_one(const char *spec, struct netns_list *list, struct why *why)
 	if (r == -ENOENT)
 		return why_set(why, r, pid ? "there is no process %s" : "there is no network namespace '%s'",
 			       buf_text(&shown));
+	if (pid && (r == -EACCES || r == -EPERM))
+		capability_refusal(CAP_BIT(CAP_SYS_PTRACE), refusal, sizeof(refusal));
 	if (r < 0)
-		return why_set(why, r, "cannot open network namespace %s'%s': %s%s", pid ? "of process " : "",
-			       buf_text(&shown), strerror(-r),
-			       pid && (r == -EACCES || r == -EPERM) ? " (process of another user: needs CAP_SYS_PTRACE)"
-								    : "");
+		return why_set(why, r, "cannot open network namespace %s'%s': %s%s%s%s", pid ? "of process " : "",
+			       buf_text(&shown), strerror(-r), *refusal ? " (process of another user: " : "", refusal,
+			       *refusal ? ")" : "");
 	netns->pid = (uint32_t)pid;
 	if (!pid && !strchr(spec, '/'))
 		set_name(netns, spec);
