@@ -22,6 +22,7 @@ struct hardware_config {
 	const char *dev;
 	bool all;
 	const char *root;
+	const char *recording;
 	struct output_options output;
 };
 
@@ -32,6 +33,7 @@ static const struct option_spec options[] = {
 	OPTION(struct hardware_config, root, TEXT, "root", 0, "DIR",
 	       "read sys, proc and ethtool.json (nest links -e --json) below DIR instead of this host",
 	       .file = FILE_INPUT),
+	OPTION(struct hardware_config, recording, TEXT, "file", 'f', "FILE", "read this recording", .unfit = true),
 	OPTION_GROUP(struct hardware_config, output, output_option_table),
 	OPTION_END,
 };
@@ -166,6 +168,9 @@ static int run(const void *argument)
 	const char *root = config->root ? config->root : "";
 	struct why why;
 
+	if (config->recording)
+		return command_fail(EXIT_USAGE, "hardware: -f does not apply: recordings hold counters and links, not "
+						"buses, interrupts and settings; --root reads a copy of sys and proc");
 	if (!sysfs_exists("%s/sys/class/net", root))
 		return command_fail(config->root ? EXIT_IO : EXIT_CANNOT_OBSERVE, "hardware: no sys/class/net below %s",
 				    config->root ? "--root" : "/");

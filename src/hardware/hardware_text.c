@@ -94,8 +94,9 @@ void hardware_print(const struct hardware *hardware, bool all, struct out *out)
 			print_irqs(hardware, out);
 	}
 	if (unknown && !all) {
-		buf_add_format(&out->pending, "  (%zu settings the device does not report hidden; --all shows them)",
-			       unknown);
+		buf_add_format(&out->pending,
+			       "  (%zu setting%s hidden that the device does not report; --all shows all)", unknown,
+			       text_plural(unknown));
 		out_end_line(out);
 	}
 }
