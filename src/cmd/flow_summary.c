@@ -205,7 +205,7 @@ static int show(struct summary *m)
 			show_session(m, class->example, class);
 	}
 	if (!config->class && s->classes.count > CLASSES_MAX)
-		log_info("%zu more classes are not shown; -c N shows one", s->classes.count - CLASSES_MAX);
+		log_info("%zu more not shown; -c N shows one", s->classes.count - CLASSES_MAX);
 	return EXIT_DONE;
 }
 
@@ -235,7 +235,7 @@ static int run(const void *data)
 	if (written != EXIT_DONE)
 		return written;
 	if (m.coarsen.hidden_count)
-		log_info("%zu functions left out", m.coarsen.hidden_count);
+		log_info("%zu function%s left out", m.coarsen.hidden_count, text_plural(m.coarsen.hidden_count));
 	flow_view_close(trace);
 	return r;
 }
