@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "hardware/hardware.h"
 #include "hardware/sysfs.h"
+#include "kernel/mounts.h"
 #include "record/json_read.h"
 #include "run/command.h"
 #include "run/command_confine.h"
@@ -172,8 +173,9 @@ static int run(const void *argument)
 		return command_fail(EXIT_USAGE, "hardware: -f does not apply: recordings hold counters and links, not "
 						"buses, interrupts and settings; --root reads a copy of sys and proc");
 	if (!sysfs_exists("%s/sys/class/net", root))
-		return command_fail(config->root ? EXIT_IO : EXIT_CANNOT_OBSERVE, "hardware: no sys/class/net below %s",
-				    config->root ? "--root" : "/");
+		return command_fail(config->root ? EXIT_IO : EXIT_CANNOT_OBSERVE,
+				    "hardware: no sys/class/net below %s%s", config->root ? "--root" : "/",
+				    config->root ? "" : mounts_hint("/sys/class/net"));
 	if (config->dev && !has_interface(root, config->dev)) {
 		_cleanup_buf_ struct buf shown = BUF_INIT(256);
 

@@ -163,6 +163,9 @@ is "$? $(number "$room/open/past.nest" 'SELECT count(*) > 3 FROM sample')" '3 1'
 unshare --user --map-root-user "$nest" tcplife -d 1 >/dev/null 2>"$room/err"
 is "$?" 3 'in a user namespace, events cannot be observed'
 like "$(cat "$room/err")" 'in a user namespace: its capabilities do not count' 'and it is recognised as such'
+unshare --user --map-root-user "$nest" sockets -N "$$" >/dev/null 2>"$room/err"
+unlike "$(cat "$room/err")" 'needs CAP_SYS_PTRACE' 'a capability that is held is not asked for'
+like "$(cat "$room/err")" 'process of another user: refused by the kernel despite CAP_SYS_PTRACE' 'but named'
 for command in diagnose sockets 'record -o x.nest'; do
 	# shellcheck disable=SC2016,SC2086
 	(cd "$room" && nest=$nest unshare --mount bash -c 'mount -t tmpfs none /proc; "$nest" "$@" -d 1' - $command) \

@@ -13,6 +13,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "kernel/capability.h"
+#include "kernel/mounts.h"
 #include "snapshot/core/netns.h"
 
 #define NETNS_MAX 4096
@@ -192,9 +193,7 @@ int netns_find(const char *spec, struct netns_list *ret_list, struct why *why)
 		/* Nothing that was asked for is missing, but /proc: not -ENOENT. */
 		if (r < 0)
 			return why_set(why, -EPERM, "cannot open /proc/thread-self/ns/net: %s%s", strerror(-r),
-				       access("/proc/self", F_OK) < 0
-					       ? " (/proc is not mounted: mount -t proc proc /proc)"
-					       : "");
+				       mounts_hint("/proc/thread-self/ns/net"));
 		if (spec && *spec) {
 			add_named(&list);
 			add_of_processes(&list);
