@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/new_file.h"
 #include "run/starter.h"
 
 /* Of the command that runs; a process runs one. */
@@ -33,6 +34,8 @@ void command_confine_note(enum option_file kind, const char *path)
 	case FILE_INPUT:
 	case FILE_READ:
 		confine_add_input(&files, path);
+		if (path)
+			new_file_note_input_path(path);
 		break;
 	case FILE_WRITE:
 		confine_add_output(&files, path);
