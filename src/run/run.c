@@ -46,8 +46,7 @@ void run_report_account(uint64_t events, uint64_t lost, const char *more)
 
 int run_refuse(const char *name, const struct why *why)
 {
-	log_error("%s: %s (nest %s --help)", name, why->text, name);
-	return EXIT_USAGE;
+	return command_refuse(name, why);
 }
 
 /* Exit code for what writing the output came to. */
