@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nest explain: the page about a cause, a rule, an event, a tool, a table, a counter, a field, a state, a drop reason, an
- * error.
+ * nest explain: the page about a cause, a rule, an event, a tool, a table, a counter, a field, a state, a drop reason,
+ * an error.
  */
 #include "base/files.h"
 #include "base/out.h"
@@ -361,7 +361,7 @@ static int list_causes(const struct knowledge *knowledge)
 	}
 	tree_add(tree, NULL, OUT_PLAIN, NULL,
 		 "Each has a page: nest explain CAUSE. So do rules (nest rules), events (nest events), tools (nest "
-		 "tools), counters, fields, TCP states, drop reasons and errors.");
+		 "tools), tables (nest tables), counters, fields, TCP states, drop reasons and errors.");
 	out_init(&out, STDOUT_FILENO);
 	tree_print(tree, &out);
 	return output_exit_code("explain", out_done(&out));
