@@ -213,9 +213,9 @@ int command_run(const struct command *command, int argc, char **argv)
 		r = EXIT_IO;
 	} else if (r < 0) {
 		r = command_refuse(command->name, &why);
-	} else if (command_confine(command, config, &why) < 0) {
+	} else if ((r = command_confine(command, config, &why)) < 0) {
 		log_error("%s: %s", command->name, why.text);
-		r = EXIT_CANNOT_OBSERVE;
+		r = r == -EBADMSG ? EXIT_IO : EXIT_CANNOT_OBSERVE;
 	} else {
 		r = command->run ? command->run(config) : command->run_subject(command->subject, config);
 	}

@@ -133,7 +133,8 @@ for command in 'diagnose -d 1' sockets links routes counters limits tables tools
 done
 
 # Hidden file systems are recognised as such.
-for command in diagnose watch record sockets links routes counters limits tables stalls checklist hardware serve agent; do
+for command in diagnose watch record sockets links routes counters limits tables stalls checklist hardware serve \
+	agent; do
 	options=
 	[ "$command" != record ] || options='-o new.nest'
 	[ "$command" != agent ] || options='-o agent.nest --socket none'
