@@ -104,17 +104,19 @@ wait "$nest_pid"
 # Input that is no file.
 mkfifo "$room/fifo"
 for command in 'report fifo' 'flow info fifo' 'flow import fifo -o x' 'sql fifo --schema' 'diagnose -f fifo' \
-	'path -f fifo' 'tcplife -f fifo' 'serve -f fifo' 'checklist -f fifo' 'export fifo --format csv' 'doctor -f fifo' \
-	'oops fifo' 'oops log -f fifo' 'oops log --debug fifo' 'oops log --btf fifo' 'report a.nest --compare fifo' \
-	'flow compare a.trace fifo' 'flow align fifo fifo' 'rules --rules fifo' 'agent --config fifo' \
-	'diagnose --past fifo -d 1' 'hardware --root fifo' 'serve --tls-cert fifo --tls-key fifo --token-file fifo' \
+	'path -f fifo' 'tcplife -f fifo' 'serve -f fifo' 'checklist -f fifo' 'export fifo --format csv' \
+	'doctor -f fifo' 'oops fifo' 'oops log -f fifo' 'oops log --debug fifo' 'oops log --btf fifo' \
+	'report a.nest --compare fifo' 'flow compare a.trace fifo' 'flow align fifo fifo' 'rules --rules fifo' \
+	'agent --config fifo' 'diagnose --past fifo -d 1' 'hardware --root fifo' \
+	'serve --tls-cert fifo --tls-key fifo --token-file fifo' \
 	'ship a.nest --ship http://127.0.0.1:9/x --ship-ca fifo'; do
 	# shellcheck disable=SC2086 # words
 	timeout 20 "$nest" $command >/dev/null 2>"$room/err"
 	code=$?
 	is "$code" 5 "$command ends by itself"
 done
-is "$("$nest" oops <(cat log) --json 2>/dev/null | grep -c '"kind":"oops"')" 1 'a pipe of the shell has a writer and is read'
+reports=$("$nest" oops <(cat log) --json 2>/dev/null)
+is "$(grep -c '"kind":"oops"' <<<"$reports")" 1 'a pipe of the shell has a writer and is read'
 # 64 GB of nothing: reading them would take minutes.
 truncate -s 64G "$room/large"
 timeout 20 "$nest" flow info large >/dev/null 2>"$room/err"
