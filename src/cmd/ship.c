@@ -285,8 +285,8 @@ static int run(const void *data)
 		 sum.sender.rows_sent, text_plural(sum.sender.rows_sent), sum.sender.bytes_sent, sum.sender.rows_known,
 		 sum.lost);
 	if (sum.waiting && config->ship.spool)
-		log_warn("ship: %" PRIu64 " row%s in %s not shipped yet", sum.waiting, text_plural(sum.waiting),
-			 config->ship.spool);
+		log_warn("ship: %" PRIu64 " row%s %s in %s", sum.waiting, text_plural(sum.waiting),
+			 sum.waiting == 1 ? "waits" : "wait", config->ship.spool);
 	return code == EXIT_DONE && sum.lost ? EXIT_IO : code;
 }
 
