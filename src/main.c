@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "run/command.h"
 
 /* The command of a bare `nest`: the diagnosis, or doctor in a build without it. */
@@ -14,23 +13,6 @@ static const struct command *default_command(void)
 	const struct command *command = command_find("diagnose");
 
 	return command ? command : command_find("doctor");
-}
-
-static int unknown_command(const char *word)
-{
-	_cleanup_buf_ struct buf shown = BUF_INIT(256), hint = BUF_INIT(256);
-	_cleanup_free_ const struct command **commands = NULL;
-	struct near near = {.word = word};
-	size_t count;
-
-	commands = command_list_all(&count);
-	for (size_t i = 0; i < count; i++)
-		if (!command_is_member(commands[i]))
-			near_consider(&near, commands[i]->name);
-	near_add_text(&near, &hint);
-	text_add_terminal(&shown, word, strnlen(word, 60));
-	log_error("unknown command '%s'%s (nest help lists them)", buf_text(&shown), buf_text(&hint));
-	return EXIT_USAGE;
 }
 
 /* -h, --help, -V and --version stand for commands; any other option belongs to the default command. */
@@ -100,6 +82,6 @@ int main(int argc, char **argv)
 		return command_run(command_find(word), argc - 2, argv + 2);
 	command = command_find_words(argc - 1, argv + 1, &words);
 	if (!command)
-		return unknown_command(argv[1]);
+		return command_unknown(NULL, argv[1]);
 	return command_run(command, argc - 1 - words, argv + 1 + words);
 }

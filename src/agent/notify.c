@@ -320,10 +320,12 @@ void notify_account(const struct notify *notify, struct buf *more)
 {
 	if (!notify || notify->targets.count == 0)
 		return;
-	buf_add_format(more, "%s%" PRIu64 " findings reported", more->len ? ", " : "", notify->figures.reported);
+	buf_add_format(more, "%s%" PRIu64 " finding%s reported", more->len ? ", " : "", notify->figures.reported,
+		       text_plural(notify->figures.reported));
 	if (notify->figures.given_up + notify->reports.count > 0)
-		buf_add_format(more, ", %" PRIu64 " reports not delivered",
-			       notify->figures.given_up + notify->reports.count);
+		buf_add_format(more, ", %" PRIu64 " report%s not delivered",
+			       notify->figures.given_up + notify->reports.count,
+			       text_plural(notify->figures.given_up + notify->reports.count));
 }
 
 struct notify_figures notify_look(const struct notify *notify)

@@ -116,8 +116,7 @@ static int open_old(struct new_file *file)
 	return file->fd < 0 ? -errno : 0;
 }
 
-/* /dev/stdout, /proc/self/fd/3: another name of a descriptor, not a place for a file. */
-static bool is_descriptor(const char *path)
+bool new_file_is_descriptor(const char *path)
 {
 	char target[16] = "";
 
@@ -140,7 +139,7 @@ static int open_any(struct new_file *file)
 	struct stat old;
 	bool exists = stat(file->path, &old) == 0;
 
-	if (exists && (!S_ISREG(old.st_mode) || is_descriptor(file->path)))
+	if (exists && (!S_ISREG(old.st_mode) || new_file_is_descriptor(file->path)))
 		return open_directly(file, S_ISREG(old.st_mode));
 	if (exists && is_input(&old))
 		return -ETXTBSY;

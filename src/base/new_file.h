@@ -36,5 +36,7 @@ void new_file_note_input_path(const char *path);
 /* For tests, which read what they wrote and write it again. */
 void new_file_forget_inputs(void);
 
+/* /dev/stdout, /proc/self/fd/3: another name of a descriptor, not a place for a file. */
+bool new_file_is_descriptor(const char *path);
 /* strerror for these functions. */
 const char *new_file_error(int r);

@@ -210,7 +210,7 @@ static void describe_expected(const struct option_spec *spec, struct buf *out)
 		buf_add_text(out, "a size such as 4096, 64KiB or 1MB");
 		return;
 	case OPT_PORTS:
-		buf_add_text(out, "ports from 0 to 65535, separated by commas");
+		buf_add_text(out, "a list of ports from 0 to 65535, separated by commas");
 		return;
 	case OPT_CHOICE:
 		for (unsigned i = 0; spec->choices[i]; i++)

@@ -148,7 +148,8 @@ void out_end_screen(struct out *out)
 		line += n + 1;
 	}
 	if (shown < lines)
-		buf_add_format(&picture, "(%zu more lines: a taller terminal, or a pipe)\033[K\n", lines - shown);
+		buf_add_format(&picture, "(%zu more line%s: a taller terminal, or a pipe)\033[K\n", lines - shown,
+			       text_plural(lines - shown));
 	buf_add_text(&picture, "\033[J");
 	exchange(&out->pending, &picture);
 	out->kept = false;

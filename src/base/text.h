@@ -37,6 +37,12 @@ void text_add_folded(struct buf *out, const char *s, size_t n);
 /* The inside of a quoted DOT string (s ends with a NUL); what a terminal would obey and invalid bytes become blanks. */
 void text_add_dot(struct buf *out, const char *s, size_t n);
 
+/* The ending of a noun beside its number: 1 row, 2 rows; "%u row%s". */
+static inline const char *text_plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 /* Shell-like pattern over the whole text: * any run, ? one character, \ quotes. Linear, no recursion. */
 bool text_glob_match(const char *pattern, const char *text);
 /* Edit distance (a swap of neighbours counts one); capped, for short words. */

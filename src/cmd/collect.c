@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/out.h"
+#include "base/text.h"
 #include "fleet/collector.h"
 #include "fleet/shipper.h"
 #include "http/http_server.h"
@@ -155,9 +156,10 @@ static void report_end(struct collect *collect)
 	spool_cut(collect->spool);
 	sender_drain(collect->sender, DRAIN_NS);
 	figures = collector_look(collect->collector);
-	log_status("%" PRIu64 " rows from %" PRIu64 " requests, %" PRIu64 " refused; %" PRIu64 " rows sent, %" PRIu64
-		   " wait in the spool, %" PRIu64 " doubles, %" PRIu64 " requests deferred, %" PRIu64 " syncs",
-		   figures.rows, figures.requests, figures.refused, figures.sent_rows, figures.waiting_rows,
+	log_status("%" PRIu64 " row%s from %" PRIu64 " request%s, %" PRIu64 " refused; %" PRIu64 " row%s sent, %" PRIu64
+		   " wait in the spool; doubles %" PRIu64 ", requests deferred %" PRIu64 ", syncs %" PRIu64,
+		   figures.rows, text_plural(figures.rows), figures.requests, text_plural(figures.requests),
+		   figures.refused, figures.sent_rows, text_plural(figures.sent_rows), figures.waiting_rows,
 		   figures.doubles, figures.turned_away, figures.syncs);
 }
 

@@ -130,7 +130,7 @@ static int run(const void *argument)
 	struct why why;
 
 	if (config->unmasked && !config->report)
-		return command_fail(EXIT_USAGE, "--unmasked needs --report");
+		return command_fail(EXIT_USAGE, "doctor: --unmasked needs --report");
 	if (config->debug)
 		log_set_level(LOG_LEVEL_DEBUG);
 	if (!config->from) {
@@ -139,7 +139,7 @@ static int run(const void *argument)
 		_cleanup_buf_ struct buf path = BUF_INIT(8192);
 
 		text_add_terminal(&path, config->from, strnlen(config->from, 1000));
-		return command_fail(EXIT_IO, "cannot read %s: %s",
+		return command_fail(EXIT_IO, "doctor: cannot read %s: %s",
 				    strcmp(config->from, "-") == 0 ? "standard input" : buf_text(&path), why.text);
 	}
 	if (config->report)

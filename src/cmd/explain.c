@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nest explain: the page about a cause, a rule, an event, a tool, a counter, a field, a state, a drop reason, an error.
+ * nest explain: the page about a cause, a rule, an event, a tool, a table, a counter, a field, a state, a drop reason,
+ * an error.
  */
 #include "base/files.h"
 #include "base/out.h"
@@ -10,6 +11,7 @@
 #include "record/glossary.h"
 #include "run/command.h"
 #include "run/output_exit.h"
+#include "snapshot/core/snapshot.h"
 #include "snapshot/proc/counter_meaning.h"
 #include "tool/core/tool.h"
 #include "view/format.h"
@@ -26,7 +28,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, pages, TEXT, "pages", 0, "DIR", "write the pages of all causes into this directory",
 	       .file = FILE_TREE),
 	POSITIONAL(struct config, name, TEXT, "NAME",
-		   "a cause, rule, event, tool, counter, field, state, drop reason or error"),
+		   "a cause, rule, event, tool, table, counter, field, state, drop reason or error"),
 	OPTION_END,
 };
 
@@ -88,6 +90,25 @@ static void explain_tool(struct tree *tree, const struct tool *tool)
 	for (const char *const *example = tool->examples; example && example[0]; example += 2)
 		tree_add(tree, node, OUT_PLAIN, NULL, "%s: %s", example[0], example[1]);
 	tree_add(tree, NULL, OUT_PLAIN, NULL, "nest %s --help lists its options.", tool->name);
+}
+
+/* A table of the snapshot. */
+static const struct record_type *find_table(const char *name)
+{
+	registry_each(snapshot_source, source)
+		for (const struct record_type *const *type = (*source)->types; *type; type++)
+			if (strcmp((*type)->name, name) == 0)
+				return *type;
+	return NULL;
+}
+
+static void explain_table(struct tree *tree, const struct record_type *table)
+{
+	struct tree_node *node = tree_add(tree, NULL, OUT_BOLD, NULL, "table %s: %s", table->name, table->help);
+
+	for (uint32_t i = 0; i < table->field_count; i++)
+		tree_add(tree, node, OUT_PLAIN, NULL, "%s: %s", table->fields[i].name, table->fields[i].help);
+	tree_add(tree, NULL, OUT_PLAIN, NULL, "nest tables %s shows it.", table->name);
 }
 
 static bool has_name(const struct field *field, const char *name)
@@ -225,6 +246,9 @@ static int not_found(const struct knowledge *knowledge, const char *name)
 		near_consider(&near, (*entry)->name);
 	registry_each(tool, tool)
 		near_consider(&near, (*tool)->name);
+	registry_each(snapshot_source, source)
+		for (const struct record_type *const *type = (*source)->types; *type; type++)
+			near_consider(&near, (*type)->name);
 	registry_each(record_type, type)
 		for (uint32_t i = 0; i < (*type)->field_count; i++)
 			near_consider(&near, (*type)->fields[i].name);
@@ -277,6 +301,7 @@ static bool explain_all(struct tree *tree, const struct knowledge *knowledge, co
 	const struct event *events[EVENT_UNION_MAX];
 	bool event = event_resolve(name, events) > 0;
 	const struct tool *tool = tool_find(name);
+	const struct record_type *table = find_table(name);
 	const char *counter = counter_full_name(name);
 	bool field, word;
 
@@ -288,11 +313,13 @@ static bool explain_all(struct tree *tree, const struct knowledge *knowledge, co
 		explain_event(tree, events[0], name, several ? several->help : events[0]->help);
 	if (tool)
 		explain_tool(tree, tool);
+	if (table)
+		explain_table(tree, table);
 	if (counter)
 		explain_counter(tree, counter);
 	field = explain_field(tree, name, has_name);
 	word = explain_word(tree, name);
-	return cause || rule || event || tool || counter || field || word || explain_value(tree, name) ||
+	return cause || rule || event || tool || table || counter || field || word || explain_value(tree, name) ||
 	       explain_field(tree, name, has_heading);
 }
 
@@ -334,7 +361,7 @@ static int list_causes(const struct knowledge *knowledge)
 	}
 	tree_add(tree, NULL, OUT_PLAIN, NULL,
 		 "Each has a page: nest explain CAUSE. So do rules (nest rules), events (nest events), tools (nest "
-		 "tools), counters, fields, TCP states, drop reasons and errors.");
+		 "tools), tables (nest tables), counters, fields, TCP states, drop reasons and errors.");
 	out_init(&out, STDOUT_FILENO);
 	tree_print(tree, &out);
 	return output_exit_code("explain", out_done(&out));

@@ -33,25 +33,14 @@ static int list(const struct command *const *commands, size_t count)
 
 static int run(const void *data)
 {
-	_cleanup_buf_ struct buf shown = BUF_INIT(256), hint = BUF_INIT(256);
 	_cleanup_free_ const struct command **commands = NULL;
 	const struct config *config = data;
-	struct near near = {.word = config->member};
 	size_t count;
 
+	if (config->member)
+		return command_unknown("flow", config->member);
 	commands = command_list(&count);
-	if (!config->member)
-		return list(commands, count);
-	for (size_t i = 0; i < count; i++) {
-		const char *member = command_in_family(commands[i], "flow");
-
-		if (member)
-			near_consider(&near, member);
-	}
-	near_add_text(&near, &hint);
-	text_add_terminal(&shown, config->member, strnlen(config->member, 60));
-	return command_fail(EXIT_USAGE, "unknown command 'flow %s'%s (nest flow lists them)", buf_text(&shown),
-			    buf_text(&hint));
+	return list(commands, count);
 }
 
 static const struct command flow_command = {

@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "base/out.h"
+#include "base/text.h"
 #include "flow/draw/proxy_diagram.h"
 #include "flow/draw/session_diagram.h"
 #include "run/command.h"
@@ -124,7 +125,8 @@ static char *title_of(const struct flow_session *session)
 		buf_add_text(&title, " of ");
 		addr_format_endpoint(&(struct endpoint){session->raddr, session->rport}, &title);
 	}
-	buf_add_format(&title, ", class %u: %llu calls in ", session->class, (unsigned long long)session->calls);
+	buf_add_format(&title, ", class %u: %llu call%s in ", session->class, (unsigned long long)session->calls,
+		       text_plural(session->calls));
 	format_add_duration(&title, (int64_t)session->span_ns);
 	return xstrdup(buf_text(&title));
 }
@@ -133,8 +135,8 @@ static void write_sequence(struct drawing *d, const struct sequence *sequence)
 {
 	sequence_write(sequence, d->config->format, &d->out);
 	if (sequence->folded)
-		log_info("%llu calls are folded into their callers (--depth, --max-lines)",
-			 (unsigned long long)sequence->folded);
+		log_info("%llu call%s folded into the caller (--depth, --max-lines)",
+			 (unsigned long long)sequence->folded, text_plural(sequence->folded));
 }
 
 /* What is not called cannot be boxed: its caller is. */

@@ -2,6 +2,7 @@
 /* nest flow summary: call sequences of sessions, with repetitions folded. */
 #include <errno.h>
 
+#include "base/new_file.h"
 #include "base/out.h"
 #include "base/text.h"
 #include "flow/analyse/fold.h"
@@ -18,6 +19,7 @@ struct config {
 	uint64_t window;
 	bool near;
 	bool json;
+	const char *output;
 	struct split_options split;
 	struct coarsen_options coarsen;
 };
@@ -35,6 +37,7 @@ static const struct option_spec options[] = {
 	       .max = 100000),
 	OPTION(struct config, near, FLAG, "near", 0, NULL, "treat calls of one shape as equal: shorter, not lossless"),
 	OPTION(struct config, json, FLAG, "json", 'j', NULL, "JSON lines"),
+	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file", .file = FILE_WRITE),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, coarsen, coarsen_option_table),
 	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to summarise", .required = true, .file = FILE_INPUT),
@@ -205,7 +208,7 @@ static int show(struct summary *m)
 			show_session(m, class->example, class);
 	}
 	if (!config->class && s->classes.count > CLASSES_MAX)
-		log_info("%zu more classes are not shown; -c N shows one", s->classes.count - CLASSES_MAX);
+		log_info("%zu more not shown; -c N shows one", s->classes.count - CLASSES_MAX);
 	return EXIT_DONE;
 }
 
@@ -221,7 +224,9 @@ static int run(const void *data)
 	r = flow_view_open(config->trace, &config->split, &trace, &sessions);
 	if (r != EXIT_DONE)
 		return r;
-	out_init(&out, STDOUT_FILENO);
+	r = out_open(&out, config->output);
+	if (r < 0)
+		return command_fail(EXIT_IO, "flow summary: cannot write %s: %s", config->output, new_file_error(r));
 	m.s = sessions;
 	m.out = &out;
 	flow_view_coarsen(&m.coarsen, &config->coarsen, sessions);
@@ -235,7 +240,7 @@ static int run(const void *data)
 	if (written != EXIT_DONE)
 		return written;
 	if (m.coarsen.hidden_count)
-		log_info("%zu functions left out", m.coarsen.hidden_count);
+		log_info("%zu function%s left out", m.coarsen.hidden_count, text_plural(m.coarsen.hidden_count));
 	flow_view_close(trace);
 	return r;
 }

@@ -273,8 +273,8 @@ static int run(const void *data)
 		return r;
 	r = show(&t);
 	if (t.folded)
-		log_info("%llu places with little time are folded (--share 0 shows them)",
-			 (unsigned long long)t.folded);
+		log_info("%llu place%s with little time folded (--share 0 shows all)", (unsigned long long)t.folded,
+			 text_plural(t.folded));
 	if (t.profile->is_full)
 		log_warn("too many places: the deepest calls are counted in their callers");
 	profile_sums_done(&t.sums);

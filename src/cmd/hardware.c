@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "hardware/hardware.h"
 #include "hardware/sysfs.h"
+#include "kernel/mounts.h"
 #include "record/json_read.h"
 #include "run/command.h"
 #include "run/command_confine.h"
@@ -22,6 +23,7 @@ struct hardware_config {
 	const char *dev;
 	bool all;
 	const char *root;
+	const char *recording;
 	struct output_options output;
 };
 
@@ -32,6 +34,7 @@ static const struct option_spec options[] = {
 	OPTION(struct hardware_config, root, TEXT, "root", 0, "DIR",
 	       "read sys, proc and ethtool.json (nest links -e --json) below DIR instead of this host",
 	       .file = FILE_INPUT),
+	OPTION(struct hardware_config, recording, TEXT, "file", 'f', "FILE", "read this recording", .unfit = true),
 	OPTION_GROUP(struct hardware_config, output, output_option_table),
 	OPTION_END,
 };
@@ -166,9 +169,13 @@ static int run(const void *argument)
 	const char *root = config->root ? config->root : "";
 	struct why why;
 
+	if (config->recording)
+		return command_fail(EXIT_USAGE, "hardware: -f does not apply: recordings hold counters and links, not "
+						"buses, interrupts and settings; --root reads a copy of sys and proc");
 	if (!sysfs_exists("%s/sys/class/net", root))
-		return command_fail(config->root ? EXIT_IO : EXIT_CANNOT_OBSERVE, "hardware: no sys/class/net below %s",
-				    config->root ? "--root" : "/");
+		return command_fail(config->root ? EXIT_IO : EXIT_CANNOT_OBSERVE,
+				    "hardware: no sys/class/net below %s%s", config->root ? "--root" : "/",
+				    config->root ? "" : mounts_hint("/sys/class/net"));
 	if (config->dev && !has_interface(root, config->dev)) {
 		_cleanup_buf_ struct buf shown = BUF_INIT(256);
 

@@ -145,9 +145,9 @@ static int run(const void *data)
 
 		command = command_find_words(config->member ? 2 : 1, words, &used);
 		if (!command || used != (config->member ? 2 : 1))
-			return command_fail(EXIT_USAGE, "unknown command '%.60s%s%.60s' (nest help lists them)",
-					    config->command, config->member ? " " : "",
-					    config->member ? config->member : "");
+			return config->member && command_find_words(1, words, &used)
+				       ? command_unknown(config->command, config->member)
+				       : command_unknown(NULL, config->command);
 	}
 	out_init(&out, STDOUT_FILENO);
 	if (config->man && command)

@@ -122,7 +122,8 @@ static void say_end(const struct oops_list *list)
 	buf_add_text(&text, " in ");
 	format_add_plural(&text, list->lines, "line");
 	if (list->dropped)
-		buf_add_format(&text, "; %" PRIu64 " messages dropped by the kernel", list->dropped);
+		buf_add_format(&text, "; %" PRIu64 " message%s dropped by the kernel", list->dropped,
+			       text_plural(list->dropped));
 	if (list->cut)
 		buf_add_format(&text, "; %u further reports not read", list->cut);
 	log_info("%s", buf_text(&text));
@@ -145,8 +146,8 @@ static int look_up(const struct oops_config *config, struct oops_list *list)
 		}
 	stale = debug ? oops_debug_apply(debug, list) : 0;
 	if (stale)
-		log_warn("oops: %u functions have another size in the debug information: it is of another build",
-			 stale);
+		log_warn("oops: the debug information is of another build: it has another size for %u function%s",
+			 stale, text_plural(stale));
 	if (oops_btf_all(list, config->btf, &why) < 0) {
 		text_add_terminal(&path, config->btf, strnlen(config->btf, 1000));
 		return command_fail(EXIT_IO, "oops: --btf %s: %s", buf_text(&path), why.text);

@@ -64,16 +64,15 @@ static int make_of_capture(const struct input_options *input, struct report **re
 }
 
 /* A report of a file, or of a part of it. */
-static int make(const char *file, const char *from, const char *to, struct report **ret_report, struct why *why)
+static int make(const struct input_options *input, struct report **ret_report, struct why *why)
 {
 	_cleanup_(recording_closep) struct recording *recording = NULL;
-	struct input_options input = {.file = file, .from = from, .to = to};
 	struct time_range range;
 	int r;
 
-	if (capture_recognize(file))
-		return make_of_capture(&input, ret_report, why);
-	r = input_open(&input, &recording, &range, why);
+	if (capture_recognize(input->file))
+		return make_of_capture(input, ret_report, why);
+	r = input_open(input, &recording, &range, why);
 	return r == 0 ? report_make(recording, &range, ret_report, why) : r;
 }
 
@@ -95,17 +94,21 @@ static int check_config(const struct config *config)
 static int make_both(const struct config *config, struct report **ret_report, struct report **ret_before,
 		     struct why *why)
 {
+	struct input_options first = {.file = config->file, .from = config->from, .to = config->to}, second = first;
 	int r;
 
-	if (config->compare) {
-		r = make(config->file, config->from, config->to, ret_before, why);
-		return r == 0 ? make(config->compare, config->from, config->to, ret_report, why) : r;
-	}
+	if (!config->compare && !config->before)
+		return make(&first, ret_report, why);
+	if (config->compare)
+		second.file = config->compare;
 	if (config->before) {
-		r = make(config->file, config->from, config->before, ret_before, why);
-		return r == 0 ? make(config->file, config->after, config->to, ret_report, why) : r;
+		first.to = config->before;
+		first.to_option = "--before";
+		second.from = config->after;
+		second.from_option = "--after";
 	}
-	return make(config->file, config->from, config->to, ret_report, why);
+	r = make(&first, ret_before, why);
+	return r == 0 ? make(&second, ret_report, why) : r;
 }
 
 static int write_page(const char *path, const struct report_record *record, const struct list *changes)

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/out.h"
+#include "base/text.h"
 #include "fleet/clickhouse.h"
 #include "fleet/shipper.h"
 #include "run/command.h"
@@ -280,10 +281,12 @@ static int run(const void *data)
 						"or http://HOST:PORT (nest collect)");
 	for (size_t i = 0; i < config->files.count && code == EXIT_DONE; i++)
 		code = ship_file(config, config->files.items[i], &sum);
-	log_info("%" PRIu64 " rows shipped in %" PRIu64 " bytes, %" PRIu64 " were there, %" PRIu64 " lost",
-		 sum.sender.rows_sent, sum.sender.bytes_sent, sum.sender.rows_known, sum.lost);
+	log_info("%" PRIu64 " row%s shipped in %" PRIu64 " bytes, %" PRIu64 " were there, %" PRIu64 " lost",
+		 sum.sender.rows_sent, text_plural(sum.sender.rows_sent), sum.sender.bytes_sent, sum.sender.rows_known,
+		 sum.lost);
 	if (sum.waiting && config->ship.spool)
-		log_warn("ship: %" PRIu64 " rows wait in %s", sum.waiting, config->ship.spool);
+		log_warn("ship: %" PRIu64 " row%s %s in %s", sum.waiting, text_plural(sum.waiting),
+			 sum.waiting == 1 ? "waits" : "wait", config->ship.spool);
 	return code == EXIT_DONE && sum.lost ? EXIT_IO : code;
 }
 

@@ -82,7 +82,8 @@ static int run(const void *data)
 
 	r = r < 0 ? r : marks.error;
 	if (r < 0)
-		return command_fail(EXIT_CANNOT_OBSERVE, "snapshot: cannot reach a recorder: %s", strerror(-r));
+		return command_fail(EXIT_CANNOT_OBSERVE, "snapshot: cannot mark a recorder: %s%s", strerror(-r),
+				    r == -EPERM ? " (of another user: run as that user or as root)" : "");
 	if (marks.marked == 0)
 		return command_fail(EXIT_CANNOT_OBSERVE, "snapshot: no recording is running (nest record -o FILE)");
 	log_info("marked this moment in %u recording%s", marks.marked, marks.marked == 1 ? "" : "s");

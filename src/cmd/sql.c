@@ -298,8 +298,8 @@ static int answer(const struct config *config, struct recording *recording, cons
 	if (r < 0)
 		return command_fail(EXIT_IO, "sql: %s", why.text);
 	if (result.unfit)
-		log_warn("%llu values that did not fit their columns are shown as unknown",
-			 (unsigned long long)result.unfit);
+		log_warn("%llu value%s shown as unknown: of another type than the column",
+			 (unsigned long long)result.unfit, text_plural(result.unfit));
 	say_rows(result.rows);
 	return code;
 }
@@ -361,8 +361,8 @@ static int ask_fleet(const struct config *config)
 	if (r < 0)
 		return command_fail(EXIT_IO, "sql: %s", why.text);
 	if (link.unfit)
-		log_warn("%llu values that did not fit their columns are shown as unknown",
-			 (unsigned long long)link.unfit);
+		log_warn("%llu value%s shown as unknown: of another type than the column",
+			 (unsigned long long)link.unfit, text_plural(link.unfit));
 	say_rows(show.rows);
 	return code;
 }

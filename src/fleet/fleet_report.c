@@ -285,10 +285,10 @@ static void conclude(struct fleet_report *report)
 	}
 	for (uint32_t i = 0; i < alone->count; i++)
 		vec_push(&report->conclusions,
-			 xasprintf("%s: accuses %" PRIu64
-				   " addresses that no other host accuses; the fault is at this host "
-				   "or its link",
-				   kept_answer_text(alone, i, "host"), kept_answer_number(alone, i, "addresses")));
+			 xasprintf("%s: accuses %" PRIu64 " address%s that no other host accuses; the fault is at this "
+				   "host or its link",
+				   kept_answer_text(alone, i, "host"), kept_answer_number(alone, i, "addresses"),
+				   kept_answer_number(alone, i, "addresses") == 1 ? "" : "es"));
 	conclude_lossy(report, accused);
 }
 
@@ -352,8 +352,8 @@ static void print_head(const struct fleet_report *report, struct out *out)
 		buf_add_text(text, ": ");
 		text_add_terminal(text, report->span.host, strlen(report->span.host));
 	} else {
-		buf_add_format(text, ": %" PRIu64 " hosts, %" PRIu64 " with findings", report->hosts,
-			       report->hosts_with_findings);
+		buf_add_format(text, ": %" PRIu64 " host%s, %" PRIu64 " with findings", report->hosts,
+			       text_plural(report->hosts), report->hosts_with_findings);
 	}
 	out_end_line(out);
 }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/parse.h"
+#include "base/text.h"
 #include "fleet/clickhouse.h"
 
 /* Rows of one insert: what a server takes as one block. */
@@ -313,7 +314,7 @@ static void refuse_group(struct sender *sender, const char *why)
 			sender->batches.items[i].done = true;
 		}
 	sender->figures.rows_refused += rows;
-	(void)why_set(&text, 0, "%" PRIu64 " rows dropped: %.300s", rows, why);
+	(void)why_set(&text, 0, "%" PRIu64 " row%s dropped: %.300s", rows, text_plural(rows), why);
 	report(sender, text.text);
 }
 
@@ -434,7 +435,7 @@ static void take_passed(struct sender *sender, const struct transfer_answer *ans
 	sender->figures.bytes_sent += sender->body.len;
 	sender->figures.requests++;
 	if (rows) {
-		(void)why_set(&text, 0, "the collector refused %" PRIu64 " rows", rows);
+		(void)why_set(&text, 0, "the collector refused %" PRIu64 " row%s", rows, text_plural(rows));
 		report(sender, text.text);
 	}
 	drop_segment(sender);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hardware/hardware.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -224,13 +225,24 @@ static void add_number(uint64_t value, struct buf *out)
 		buf_add_format(out, "%" PRIu64, value);
 }
 
+/* A name that would be another command in the shell that this is pasted into is left to whoever runs it. */
+static void add_dev(const char *dev, struct buf *out)
+{
+	for (const char *c = dev; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("._-:@+", *c)) {
+			buf_add_text(out, "IFACE");
+			return;
+		}
+	buf_add_text(out, dev);
+}
+
 static void add_value(const struct nic *nic, const char *name, size_t len, struct buf *out)
 {
 	uint64_t channels = nic_max(nic, LINK_PART_CHANNEL, "combined");
 	const struct cpu_list *cpus = nic->numa >= 0 ? &nic->node_cpus : &nic->host->online;
 
 	if (strncmp(name, "dev", len) == 0)
-		buf_add_text(out, nic->dev);
+		add_dev(nic->dev, out);
 	else if (strncmp(name, "ring", len) == 0)
 		add_number(nic_max(nic, LINK_PART_RING, "rx"), out);
 	else if (strncmp(name, "rx_queues", len) == 0)

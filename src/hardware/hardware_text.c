@@ -8,14 +8,20 @@
 #define VALUE_AT 15
 #define INDENT   "               "
 
-static void print_row(struct out *out, enum out_style style, const char *name, const char *text)
+/* Names of interfaces, drivers and interrupts may hold anything. */
+static void add_folded(struct out *out, const char *text)
 {
 	_cleanup_buf_ struct buf escaped = BUF_INIT(65536);
 
 	text_add_terminal(&escaped, text, strlen(text));
+	out_add_folded(out, buf_text(&escaped), VALUE_AT, INDENT);
+}
+
+static void print_row(struct out *out, enum out_style style, const char *name, const char *text)
+{
 	buf_add_format(&out->pending, "  %s%-*s%s", out_style_on(out, style), VALUE_AT - 2, name,
 		       out_style_off(out, style));
-	out_add_folded(out, buf_text(&escaped), VALUE_AT, INDENT);
+	add_folded(out, text);
 	out_end_line(out);
 }
 
@@ -32,7 +38,7 @@ static void print_fact(const struct hardware_fact *fact, struct out *out)
 	if (fact->change)
 		buf_add_format(&text, "%schange: %s", text.len ? "; " : "", fact->change);
 	buf_add_format(&out->pending, "%s%s", INDENT, out_style_on(out, OUT_DIM));
-	out_add_folded(out, buf_text(&text), VALUE_AT, INDENT);
+	add_folded(out, buf_text(&text));
 	buf_add_text(&out->pending, out_style_off(out, OUT_DIM));
 	out_end_line(out);
 }
@@ -94,8 +100,9 @@ void hardware_print(const struct hardware *hardware, bool all, struct out *out)
 			print_irqs(hardware, out);
 	}
 	if (unknown && !all) {
-		buf_add_format(&out->pending, "  (%zu settings the device does not report hidden; --all shows them)",
-			       unknown);
+		buf_add_format(&out->pending,
+			       "  (%zu setting%s hidden that the device does not report; --all shows all)", unknown,
+			       text_plural(unknown));
 		out_end_line(out);
 	}
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "hardware/hardware.h"
 #include "view/format.h"
 
@@ -144,8 +145,8 @@ static bool say_rfs(const struct nic *nic, struct buf *text)
 	if (nic->rfs_entries == 0 || nic->host->flow_entries == 0 || nic->host->flow_entries == UINT64_MAX)
 		buf_add_text(text, "off");
 	else
-		buf_add_format(text, "%" PRIu64 " flows, %" PRIu64 " on the host", nic->rfs_entries,
-			       nic->host->flow_entries);
+		buf_add_format(text, "%" PRIu64 " flow%s, %" PRIu64 " on the host", nic->rfs_entries,
+			       text_plural(nic->rfs_entries), nic->host->flow_entries);
 	return true;
 }
 

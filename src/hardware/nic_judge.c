@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "hardware/hardware.h"
 #include "view/format.h"
 
@@ -166,8 +167,9 @@ static bool is_ring_small(const struct nic *nic, struct buf *because)
 	if (missed(nic) == 0 || rx == UINT64_MAX || most == UINT64_MAX || rx >= most)
 		return false;
 	buf_add_format(because,
-		       "%" PRIu64 " packets missed since boot, the receive ring has %" PRIu64 " of %" PRIu64 " entries",
-		       missed(nic), rx, most);
+		       "%" PRIu64 " packet%s missed since boot, the receive ring has %" PRIu64 " of %" PRIu64
+		       " entries",
+		       missed(nic), text_plural(missed(nic)), rx, most);
 	return true;
 }
 
@@ -177,8 +179,8 @@ static bool is_host_slow(const struct nic *nic, struct buf *because)
 
 	if (missed(nic) == 0 || rx == UINT64_MAX || rx < most)
 		return false;
-	buf_add_format(because, "%" PRIu64 " packets missed since boot with the largest receive ring, %" PRIu64,
-		       missed(nic), rx);
+	buf_add_format(because, "%" PRIu64 " packet%s missed since boot with the largest receive ring, %" PRIu64,
+		       missed(nic), text_plural(missed(nic)), rx);
 	return true;
 }
 

@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "kernel/lean.h"
 #include "kernel/libbpf_words.h"
+#include "kernel/mounts.h"
 #include "kernel/object.h"
 #include "kernel/slim.h"
 #include "record/enum.h"
@@ -302,6 +303,8 @@ int kernel_object_load(struct kernel_object *object, struct why *why)
 	/* Memory use is at its peak, and most constants were needed only at the start. */
 	(void)dl_iterate_phdr(release_constants, NULL);
 	r = bpf_object__load(object->bpf);
+	if (r < 0 && *mounts_hint("/sys/kernel/btf"))
+		return why_set(why, r, "cannot read /sys/kernel/btf%s", mounts_hint("/sys/kernel/btf"));
 	if (r < 0)
 		return fail(why, r, "load", object->name);
 	object->is_loaded = true;

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "kernel/object.h"
 #include "snapshot/core/scan.h"
 #include "snapshot/proc/process.h"
@@ -622,8 +623,8 @@ static void measure(struct state *state, struct snapshot *snapshot)
 	state->lost_before += lost;
 	lost += state->refused;
 	if (lost)
-		snapshot_gap(snapshot, "what some threads were blocked in", "%llu waits exceeded the table",
-			     (unsigned long long)lost);
+		snapshot_gap(snapshot, "what some threads were blocked in", "%llu wait%s exceeded the table",
+			     (unsigned long long)lost, text_plural(lost));
 }
 
 /* --- estimates --- */

@@ -477,7 +477,7 @@ static void read_tap(struct snapshot *snapshot, struct wire *wire)
 	datagrams_age(&wire->datagrams, clock_real_ns());
 	datagrams_find_readers(&wire->datagrams, snapshot, wire->of.netns);
 	if (wire->lost > 0)
-		snapshot_gap(snapshot, NULL, "%llu packets or peers exceeded the table limits",
+		snapshot_gap(snapshot, NULL, "limits of the tables exceeded, packets or peers lost: %llu",
 			     (unsigned long long)wire->lost);
 	wire->lost = 0;
 }

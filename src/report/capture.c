@@ -100,7 +100,8 @@ static void add_limits(const struct reading *reading)
 			   "shorter than the path's RTT.");
 	if (reading->others == 0)
 		return;
-	others = xasprintf("%" PRIu64 " packets skipped: not TCP, fragments, or truncated headers.", reading->others);
+	others = xasprintf("%" PRIu64 " packet%s skipped: not TCP, fragments, or truncated headers.", reading->others,
+			   text_plural(reading->others));
 	report_add_unknown(reading->report, others);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "report/capture.h"
 #include "view/format.h"
@@ -396,7 +397,8 @@ static void judge_loss(struct capture_tcp *c, const struct conn *conn)
 		_cleanup_buf_ struct buf share = BUF_INIT(32);
 
 		format_add_share(&share, (double)repeated / (double)bytes);
-		because = xasprintf("%u segments retransmitted, %s of the bytes", repeats, buf_text(&share));
+		because = xasprintf("%u segment%s retransmitted, %s of the bytes", repeats, text_plural(repeats),
+				    buf_text(&share));
 		add_stall(c, conn, "path-loss", "path", because);
 	}
 }

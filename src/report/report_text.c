@@ -11,7 +11,16 @@
 #include "view/hist.h"
 #include "view/list.h"
 
-#define LINE_WIDTH 60
+#define LINE_WIDTH 60u
+/* What stands beside a line, such as the cause and its module. */
+#define LABEL_WIDTH 30u
+
+static unsigned line_width(const struct out *out)
+{
+	return out->width == 0
+		       ? LINE_WIDTH
+		       : min_of(max_of(out->width - min_of(LABEL_WIDTH, out->width), LINE_WIDTH / 4), LINE_WIDTH);
+}
 
 static void add_heading(struct out *out, const char *text)
 {
@@ -73,16 +82,17 @@ static void print_time_line(const struct report_record *report, struct out *out)
 {
 	const struct report_stall *stalls = report->stalls.items;
 	double span = (double)max_of(report->span_ns, (uint64_t)1);
+	unsigned width = line_width(out);
 
 	for (uint32_t i = 0; i < report->stalls.count && report->begin_ns; i++) {
-		double from = ((double)stalls[i].begin_ns - (double)report->begin_ns) / span * LINE_WIDTH,
-		       to = from + (double)stalls[i].span_ns / span * LINE_WIDTH;
+		double from = ((double)stalls[i].begin_ns - (double)report->begin_ns) / span * width,
+		       to = from + (double)stalls[i].span_ns / span * width;
 
 		/* Also show a finding at the very end. */
-		from = fmin(from, LINE_WIDTH - 1);
+		from = fmin(from, width - 1);
 
 		buf_add_char(&out->pending, '|');
-		for (int column = 0; column < LINE_WIDTH; column++)
+		for (unsigned column = 0; column < width; column++)
 			buf_add_char(&out->pending, column + 1 > from && column < fmax(to, from + 1) ? '#' : ' ');
 		buf_add_text(&out->pending, "| ");
 		text_add_terminal(&out->pending, stalls[i].cause, strlen(stalls[i].cause));
@@ -101,10 +111,11 @@ static bool print_spark(const struct report_record *report, struct out *out, con
 												    ":", ":", "-",
 												    "=", "#", "#"};
 	const struct report_point *points = report->series.items;
+	unsigned width = line_width(out);
 	double most = 0, sums[LINE_WIDTH] = {};
 
 	for (uint32_t i = 0; i < report->series.count; i++) {
-		size_t column = (size_t)i * LINE_WIDTH / max_of(report->series.count, 1u);
+		size_t column = (size_t)i * width / max_of(report->series.count, 1u);
 		struct value value = value_get(field, &points[i]);
 
 		if (value.class == VALUE_REAL)
@@ -114,11 +125,11 @@ static bool print_spark(const struct report_record *report, struct out *out, con
 	if (most <= 0)
 		return false;
 	buf_add_char(&out->pending, '|');
-	for (unsigned i = 0; i < LINE_WIDTH; i++) {
+	for (unsigned i = 0; i < width; i++) {
 		/* Fewer seconds than columns: repeat each second. */
-		size_t column = report->series.count < LINE_WIDTH ? (size_t)(i * report->series.count / LINE_WIDTH) *
-									    LINE_WIDTH / report->series.count
-								  : i;
+		size_t column = report->series.count < width
+					? (size_t)(i * report->series.count / width) * width / report->series.count
+					: i;
 		unsigned height = (unsigned)ceil(sums[column] / most * 8);
 
 		buf_add_text(&out->pending, out->utf8 ? heights[height] : plain[height]);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/option_file.h"
 #include "base/out.h"
+#include "base/text.h"
 #include "run/command_confine.h"
 #include "run/output_exit.h"
 #include "run/starter.h"
@@ -150,6 +151,36 @@ static int take_verbose(int argc, char **argv)
 	return kept;
 }
 
+int command_refuse(const char *name, const struct why *why)
+{
+	size_t line = strcspn(why->text, "\n");
+
+	log_error("%s: %.*s (nest %s --help)%s", name, (int)line, why->text, name, why->text + line);
+	return EXIT_USAGE;
+}
+
+int command_unknown(const char *family, const char *word)
+{
+	_cleanup_buf_ struct buf shown = BUF_INIT(256), hint = BUF_INIT(256);
+	_cleanup_free_ const struct command **commands = NULL;
+	struct near near = {.word = word};
+	size_t count;
+
+	commands = command_list_all(&count);
+	for (size_t i = 0; i < count; i++) {
+		const char *name = family                           ? command_in_family(commands[i], family)
+				   : command_is_member(commands[i]) ? NULL
+								    : commands[i]->name;
+
+		if (name)
+			near_consider(&near, name);
+	}
+	near_add_text(&near, &hint);
+	text_add_terminal(&shown, word, strnlen(word, 60));
+	return command_fail(EXIT_USAGE, "unknown command '%s%s%s'%s (nest %s lists them)", family ?: "",
+			    family ? " " : "", buf_text(&shown), buf_text(&hint), family ?: "help");
+}
+
 /* Whether the words ask for help; those after -- belong to another command. */
 static bool asks_for_help(int argc, char **argv)
 {
@@ -181,11 +212,10 @@ int command_run(const struct command *command, int argc, char **argv)
 		log_error("%s: %s", command->name, why.text);
 		r = EXIT_IO;
 	} else if (r < 0) {
-		log_error("%s: %s (nest %s --help)", command->name, why.text, command->name);
-		r = EXIT_USAGE;
-	} else if (command_confine(command, config, &why) < 0) {
+		r = command_refuse(command->name, &why);
+	} else if ((r = command_confine(command, config, &why)) < 0) {
 		log_error("%s: %s", command->name, why.text);
-		r = EXIT_CANNOT_OBSERVE;
+		r = r == -EBADMSG ? EXIT_IO : EXIT_CANNOT_OBSERVE;
 	} else {
 		r = command->run ? command->run(config) : command->run_subject(command->subject, config);
 	}

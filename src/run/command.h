@@ -59,6 +59,10 @@ int command_run(const struct command *command, int argc, char **argv);
  * do not.
  */
 bool command_only_looks(int argc, char **argv, const char *directory);
+/* "nest: NAME: what is wrong (nest NAME --help)"; the excerpt of an expression follows below. Returns EXIT_USAGE. */
+int command_refuse(const char *name, const struct why *why);
+/* No such command, or with a family no such member of it; names the nearest. Returns EXIT_USAGE. */
+int command_unknown(const char *family, const char *word);
 /* Says what is wrong; returns the exit code, so that `return command_fail(EXIT_USAGE, ...)` reads well. */
 #define command_fail(code, ...) (log_error(__VA_ARGS__), (code))
 /* The description, paragraph by paragraph. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/command_confine.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "base/new_file.h"
+#include "base/text.h"
 #include "run/starter.h"
 
 /* Of the command that runs; a process runs one. */
@@ -25,6 +28,7 @@ struct search {
 	const uint8_t *config;
 	bool reader;
 	const char *directory; /* for commands that are started */
+	const char *waits;     /* a FIFO, which would be read when somebody writes to it */
 };
 
 void command_confine_note(enum option_file kind, const char *path)
@@ -33,6 +37,8 @@ void command_confine_note(enum option_file kind, const char *path)
 	case FILE_INPUT:
 	case FILE_READ:
 		confine_add_input(&files, path);
+		if (path)
+			new_file_note_input_path(path);
 		break;
 	case FILE_WRITE:
 		confine_add_output(&files, path);
@@ -54,8 +60,18 @@ void command_confine_note(enum option_file kind, const char *path)
 	}
 }
 
+/* One that the shell opened, such as <(COMMAND), has a writer. */
+static bool is_fifo(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && S_ISFIFO(info.st_mode) && !new_file_is_descriptor(path);
+}
+
 static void add_file(struct search *search, enum option_file kind, const char *path)
 {
+	if ((kind == FILE_INPUT || kind == FILE_READ) && path && is_fifo(path))
+		search->waits = path;
 	search->reader |= kind == FILE_INPUT && path;
 	search->directory = kind == FILE_FOR_STARTED ? path : search->directory;
 	command_confine_note(kind, path);
@@ -93,6 +109,12 @@ int command_confine(const struct command *command, const void *config, struct wh
 	if (confined || !command->options)
 		return 0;
 	option_each(command->options, add_files_of, &search);
+	if (search.waits) {
+		_cleanup_buf_ struct buf shown = BUF_INIT(8192);
+
+		text_add_terminal(&shown, search.waits, strnlen(search.waits, 1000));
+		return why_set(why, -EBADMSG, "%s is not a regular file", buf_text(&shown));
+	}
 	if (command->starts) {
 		int r = starter_begin(!search.reader, search.directory, why);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/far_end.h"
 #include "snapshot/core/slice.h"
@@ -140,8 +141,8 @@ static void align(struct far_side *far)
 	}
 	log_info("%s", buf_text(&text));
 	if (far->pairs.refused)
-		log_warn("%" PRIu64 " samples of connections beyond the limit are not compared: use --from and --to",
-			 far->pairs.refused);
+		log_warn("%" PRIu64 " sample%s of connections beyond the limit not compared: use --from and --to",
+			 far->pairs.refused, text_plural(far->pairs.refused));
 }
 
 static int match(struct far_side *far, struct recording *own, const struct far_side_request *request, struct why *why)

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "base/text.h"
 #include "flow/analyse/profile.h"
 #include "run/command.h"
 #include "run/flow_view.h"
@@ -102,5 +103,6 @@ void flow_view_close(const struct flow_trace *trace)
 {
 	run_report_account(trace->events, trace->lost, trace->damaged_bytes ? "part of the file is damaged" : NULL);
 	if (trace->cut)
-		log_info("%llu calls are in no tree: beyond the limit of the summary", (unsigned long long)trace->cut);
+		log_info("%llu call%s in no tree: beyond the limit of the summary", (unsigned long long)trace->cut,
+			 text_plural(trace->cut));
 }

@@ -68,7 +68,9 @@ static int take(struct run_sink *sink, struct run *run _unused_, const void *ite
 	if (table->done++ == 0)
 		run_snapshots_warn_gaps(item);
 	if (look->options->interval_ns && table->done > look->looks_before)
-		output_interval(sink->output, snapshot->begin_time_ns, true);
+		output_interval(sink->output,
+				&(struct output_moment){.time_ns = snapshot->begin_time_ns, .elapsed_ns = UINT64_MAX},
+				true);
 	sink->shown += look->show ? look->show(item, sink->output, look->context)
 				  : show_table(item, look->shape->types[0], sink->output);
 	/* Nothing to sample for once the reader has gone; the end reports it. */

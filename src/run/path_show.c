@@ -319,8 +319,8 @@ static int end(struct run_sink *sink, struct run *run)
 	else if (show->sink.out)
 		print_text(show);
 	if (show->trace.left_out)
-		log_warn("path: %" PRIu64 " journeys are not in %s: it holds the first %d", show->trace.left_out,
-			 show->config->trace, TRACE_JOURNEYS_MAX);
+		log_warn("path: %s holds the first %d journeys, %" PRIu64 " more were seen", show->config->trace,
+			 TRACE_JOURNEYS_MAX, show->trace.left_out);
 	return write_files(show, &run->why);
 }
 

@@ -46,8 +46,7 @@ void run_report_account(uint64_t events, uint64_t lost, const char *more)
 
 int run_refuse(const char *name, const struct why *why)
 {
-	log_error("%s: %s (nest %s --help)", name, why->text, name);
-	return EXIT_USAGE;
+	return command_refuse(name, why);
 }
 
 /* Exit code for what writing the output came to. */
@@ -663,12 +662,12 @@ int run_carry_out(struct run *run)
 		code = code ?: r;
 	}
 	closed = store_close(run->store, run->result < 0 ? NULL : &run->why);
+	end = code_of_end(run);
 	/* A recording of nothing would be in the way of the next one; one that goes on holds the past. */
-	if (run->options.save && run->cannot_observe && !run->options.resume)
+	if (run->options.save && (run->cannot_observe || end == EXIT_USAGE) && !run->options.resume)
 		(void)unlink(run->options.save);
 	if (closed < 0 && run->result == 0)
 		code = fail(run, closed, EXIT_IO);
-	end = code_of_end(run);
 	written = output_exit_code(run->options.name, close_all(run));
 	child_done(&run->child);
 	loop_free(run->loop);

@@ -643,9 +643,9 @@ static int begin(struct run_sink *sink, struct run *run)
 	windows = count_windows(diagnosis);
 	if (windows < DIAGNOSIS_WINDOWS)
 		return why_set(&run->why, -EINVAL,
-			       "%llu samples are too few: the diagnosis needs %u (%d windows of %u, and one before)",
-			       (unsigned long long)samples, DIAGNOSIS_WINDOWS * diagnosis->samples + 1,
-			       DIAGNOSIS_WINDOWS, diagnosis->samples);
+			       "%llu sample%s too few: the diagnosis needs %u (%d windows of %u, and one before)",
+			       (unsigned long long)samples, samples == 1 ? " is" : "s are",
+			       DIAGNOSIS_WINDOWS * diagnosis->samples + 1, DIAGNOSIS_WINDOWS, diagnosis->samples);
 	if (!diagnosis->windows_wanted || diagnosis->windows_wanted > windows)
 		diagnosis->windows_wanted = (unsigned)windows;
 	return 0;

@@ -10,6 +10,7 @@
 #include "base/confine.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/text.h"
 #include "kernel/capability.h"
 #include "path/journey/journey_event.h"
 #include "path/sum/summary.h"
@@ -149,7 +150,8 @@ static void on_progress(void *context, uint64_t expirations _unused_)
 	struct journey_account account = journey_source_account(journeys->live);
 	uint64_t seconds = (clock_monotonic_ns() - journeys->begin_ns) / NSEC_PER_SEC;
 
-	fprintf(stderr, ERASE_LINE "%" PRIu64 " s: %" PRIu64 " journeys", seconds, journeys->handed_out);
+	fprintf(stderr, ERASE_LINE "%" PRIu64 " s: %" PRIu64 " journey%s", seconds, journeys->handed_out,
+		text_plural(journeys->handed_out));
 	if (account.sample > 1)
 		fprintf(stderr, ", one flow in %u", account.sample);
 	fputs("; Ctrl-C shows them", stderr);
@@ -378,7 +380,7 @@ static void add_account(const struct run_journeys *journeys, struct buf *text)
 						    [PATH_FORWARDED] = account.forwarded,
 						    [PATH_UNFINISHED] = account.unfinished};
 
-	buf_add_format(text, "%" PRIu64 " packets followed", account.packets);
+	buf_add_format(text, "%" PRIu64 " packet%s followed", account.packets, text_plural(account.packets));
 	if (account.packets) {
 		buf_add_text(text, ": ");
 		summary_add_ends(ends, text);
@@ -388,7 +390,8 @@ static void add_account(const struct run_journeys *journeys, struct buf *text)
 	if (account.cut)
 		buf_add_format(text, ", %" PRIu64 " more as segments", account.cut);
 	if (account.clamped)
-		buf_add_format(text, "; %" PRIu64 " stages cut to 0 (clock skew between CPUs)", account.clamped);
+		buf_add_format(text, "; %" PRIu64 " stage%s cut to 0 (clock skew between CPUs)", account.clamped,
+			       text_plural(account.clamped));
 	if (account.sample > 1)
 		buf_add_format(text, "; one flow in %u%s", account.sample,
 			       journeys->wanted.max_cpu > 0 ? " at the end" : "");

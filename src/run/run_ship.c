@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 
 /* At the end of a run. What is not sent then waits in the spool. */
 #define FINISH_NS (5 * NSEC_PER_SEC)
@@ -67,13 +68,14 @@ static void account(struct run_sink *sink, struct run *run _unused_, struct run_
 	struct run_ship *ship = (struct run_ship *)sink;
 	const struct shipper_figures *figures = &ship->figures;
 	uint64_t lost = figures->lost + (ship->options->spool ? 0 : figures->waiting);
+	uint64_t shipped = figures->sender.rows_sent + figures->sender.rows_known;
 
-	buf_add_format(&account->more, "%s%" PRIu64 " rows shipped", account->more.len ? ", " : "",
-		       figures->sender.rows_sent + figures->sender.rows_known);
+	buf_add_format(&account->more, "%s%" PRIu64 " row%s shipped", account->more.len ? ", " : "", shipped,
+		       text_plural(shipped));
 	if (lost)
-		buf_add_format(&account->more, ", %" PRIu64 " rows not shipped", lost);
+		buf_add_format(&account->more, ", %" PRIu64 " not shipped", lost);
 	if (ship->options->spool && figures->waiting)
-		buf_add_format(&account->more, ", %" PRIu64 " rows wait in the spool", figures->waiting);
+		buf_add_format(&account->more, ", %" PRIu64 " in the spool", figures->waiting);
 }
 
 static void close_ship(struct run_sink *sink)

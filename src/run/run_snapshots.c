@@ -310,9 +310,9 @@ static void account(struct run_source *source, struct run *run _unused_, struct 
 
 	account->lost += snapshots->lost + (snapshots->replay ? replay_refused(snapshots->replay) : 0);
 	if (snapshots->gaps_ns)
-		buf_add_format(&account->more, "%s%llu samples skipped, no sample for %.1f s",
+		buf_add_format(&account->more, "%s%llu sample%s skipped, no sample for %.1f s",
 			       account->more.len ? "; " : "", (unsigned long long)snapshots->skipped,
-			       (double)snapshots->gaps_ns / NSEC_PER_SEC);
+			       text_plural(snapshots->skipped), (double)snapshots->gaps_ns / NSEC_PER_SEC);
 }
 
 static void close_snapshots(struct run_source *source)

@@ -16,15 +16,17 @@ static const struct option_spec stream_options[] = {
 	OPTION_END,
 };
 
-/* Whether all of the tool's events have that field. */
+/* Whether all of the tool's events have that field, and show it: sums have no stack of each event. */
 static bool has_field(const char *field, const void *subject)
 {
 	const struct event *events[EVENT_UNION_MAX];
 	const struct tool *tool = subject;
 
+	if (tool->aggregate != AGGREGATE_NONE && trace_is_stack(field))
+		return false;
 	for (unsigned i = 0; i < TOOL_EVENTS_MAX && tool->events[i]; i++)
 		for (unsigned k = event_resolve(tool->events[i], events); k-- > 0;)
-			if (!trace_event_has(events[k], field))
+			if (!event_has_field(events[k], field))
 				return false;
 	return true;
 }

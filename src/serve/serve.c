@@ -274,7 +274,7 @@ static int prepare(struct run_sink *sink, struct run *run)
 	for (size_t i = 0; r == 0 && i < options->more.count; i++)
 		r = open_recording(serve, options->more.items[i], &run->why);
 	if (r < 0)
-		return r == -EINVAL ? -EIO : r;
+		return r == -EINVAL ? r : -EIO;
 	if (options->fleet.url)
 		r = name_fleet(serve, &run->why);
 	if (r < 0)

@@ -106,9 +106,9 @@ int input_open(const struct input_options *options, struct recording **ret_recor
 
 	*ret_range = (struct time_range){.to_ns = UINT64_MAX};
 	if (r == 0 && options->from)
-		r = parse_option("--from", options->from, recording, &ret_range->from_ns, why);
+		r = parse_option(options->from_option ?: "--from", options->from, recording, &ret_range->from_ns, why);
 	if (r == 0 && options->to)
-		r = parse_option("--to", options->to, recording, &ret_range->to_ns, why);
+		r = parse_option(options->to_option ?: "--to", options->to, recording, &ret_range->to_ns, why);
 	if (r == 0 && ret_range->from_ns > ret_range->to_ns)
 		r = why_set(why, -EINVAL, "--from is after --to");
 	if (r == 0)

@@ -10,6 +10,8 @@ struct input_options {
 	const char *other; /* a second -f: the other end of the connections */
 	const char *from;
 	const char *to;
+	const char *from_option; /* that of the command for messages; NULL: --from */
+	const char *to_option;
 };
 
 /* -f, --from and --to; for OPTION_GROUP. */

@@ -161,7 +161,7 @@ static int check_version(struct recording *recording, struct why *why)
 	if (r < 0)
 		return r;
 	if (application != STORE_APPLICATION)
-		return why_set(why, -EBADMSG, "%s is an SQLite file, but not a recording of nest", recording->path);
+		return why_set(why, -EBADMSG, "%s is not a recording of nest", recording->path);
 	r = read_pragma(recording, "PRAGMA user_version", &version, why);
 	if (r < 0)
 		return r;

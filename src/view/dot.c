@@ -228,7 +228,8 @@ static void end(struct view *view)
 	out_end_line(view->out);
 	draw_edges(view, state);
 	if (state->left_out) {
-		buf_add_format(out, "\tlabel=\"%" PRIu64 " connections not drawn\";", state->left_out);
+		buf_add_format(out, "\tlabel=\"%" PRIu64 " connection%s not drawn\";", state->left_out,
+			       text_plural(state->left_out));
 		out_end_line(view->out);
 	}
 	buf_add_text(out, "}");

@@ -131,7 +131,7 @@ void flame_write_svg(const struct flame *f, struct out *out)
 	buf_add_text(&out->pending, "</text><text class=\"n\" x=\"8\" y=\"38\">");
 	text_add_html(&out->pending, f->note ? f->note : "", f->note ? strlen(f->note) : 0);
 	if (l.hidden)
-		buf_add_format(&out->pending, " (%zu boxes are too narrow to draw)", l.hidden);
+		buf_add_format(&out->pending, " (%zu box%s too narrow to draw)", l.hidden, l.hidden == 1 ? "" : "es");
 	buf_add_text(&out->pending, "</text>");
 	out_end_line(out);
 	for (size_t i = 0; i < f->boxes.count; i++)

@@ -171,7 +171,7 @@ const char *format_add_singular(struct buf *out, const char *sentence)
 
 void format_add_plural(struct buf *out, uint64_t count, const char *noun)
 {
-	buf_add_format(out, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
+	buf_add_format(out, "%" PRIu64 " %s%s", count, noun, text_plural(count));
 }
 
 void format_add_clock(struct buf *out, uint64_t ns)

@@ -13,7 +13,8 @@ static const struct field hist_slot_fields[] = {
 
 RECORD_TYPE(hist_slot_type, "hist_slot", struct hist_slot, hist_slot_fields, "one slot of a histogram");
 
-#define BAR_WIDTH 40
+#define BAR_WIDTH   40u
+#define COUNT_WIDTH 12
 
 unsigned hist_log2_index(uint64_t value)
 {
@@ -54,19 +55,30 @@ static void add_range(struct buf *out, const struct field *field, const struct h
 		add_bound(out, field, slot->hi);
 }
 
+/* What a narrow terminal leaves beside the range, the count, blanks and bars. */
+static unsigned bar_width(const struct out *out, size_t range_width)
+{
+	size_t taken = range_width + 1 + COUNT_WIDTH + 3;
+
+	return out->width == 0 ? BAR_WIDTH
+			       : (unsigned)min_of(max_of(out->width - min_of(taken, (size_t)out->width), (size_t)10),
+						  (size_t)BAR_WIDTH);
+}
+
 static void print_slot(struct out *out, const char *range, size_t width, const struct hist_slot *slot, uint64_t most)
 {
-	unsigned bar = most ? (unsigned)((double)slot->count / (double)most * BAR_WIDTH + 0.5) : 0;
+	unsigned full = bar_width(out, width);
+	unsigned bar = most ? (unsigned)((double)slot->count / (double)most * full + 0.5) : 0;
 
 	/* A value that occurred is seen. */
 	if (slot->count && bar == 0)
 		bar = 1;
 	buf_add_fill(&out->pending, ' ', width - min_of(width, text_columns(range, strlen(range))));
-	buf_add_format(&out->pending, "%s %12" PRIu64 " |", range, slot->count);
+	buf_add_format(&out->pending, "%s %*" PRIu64 " |", range, COUNT_WIDTH, slot->count);
 	buf_add_text(&out->pending, out_style_on(out, OUT_CYAN));
 	buf_add_fill(&out->pending, '@', bar);
 	buf_add_text(&out->pending, out_style_off(out, OUT_CYAN));
-	buf_add_fill(&out->pending, ' ', BAR_WIDTH - bar);
+	buf_add_fill(&out->pending, ' ', full - bar);
 	buf_add_char(&out->pending, '|');
 	out_end_line(out);
 }
@@ -109,11 +121,13 @@ static void print_percentiles(struct out *out, const struct field *field, const 
 
 static void print_heading(struct out *out, const char *name, size_t width, uint64_t most)
 {
+	unsigned full = bar_width(out, width);
+
 	buf_add_fill(&out->pending, ' ', width - strlen(name));
-	buf_add_format(&out->pending, "%s %12s  DISTRIBUTION", name, "COUNT");
-	if (most > BAR_WIDTH) {
+	buf_add_format(&out->pending, "%s %*s  DISTRIBUTION", name, COUNT_WIDTH, "COUNT");
+	if (most > full) {
 		buf_add_text(&out->pending, " (@ = ");
-		format_add_number(&out->pending, (double)most / BAR_WIDTH);
+		format_add_number(&out->pending, (double)most / full);
 		buf_add_char(&out->pending, ')');
 	}
 	out_end_line(out);

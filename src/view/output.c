@@ -461,7 +461,7 @@ void output_stream(struct output *output)
 	output->view.stream = true;
 }
 
-void output_interval(struct output *output, uint64_t time_ns, bool in_place)
+void output_interval(struct output *output, const struct output_moment *moment, bool in_place)
 {
 	struct view *view = &output->view;
 	struct out *out = &output->out;
@@ -475,7 +475,12 @@ void output_interval(struct output *output, uint64_t time_ns, bool in_place)
 		out_begin_screen(out);
 	else if (output->intervals++ > 0)
 		out_end_line(out);
-	format_add_clock(&out->pending, time_ns);
+	if (moment->time_ns)
+		format_add_clock(&out->pending, moment->time_ns);
+	if (moment->elapsed_ns != UINT64_MAX) {
+		buf_add_text(&out->pending, moment->time_ns ? " " : "");
+		format_add_duration(&out->pending, (int64_t)moment->elapsed_ns);
+	}
 	out_end_line(out);
 }
 

@@ -57,11 +57,17 @@ int output_help(const struct shape *shape, struct why *why) _must_check_;
 struct field_alias *output_aliases(const struct output_column *columns);
 /* Records arrive one by one, as events happen. */
 void output_stream(struct output *output);
+/* What stands above a sample. */
+struct output_moment {
+	uint64_t time_ns;    /* 0: not shown */
+	uint64_t elapsed_ns; /* UINT64_MAX: not shown */
+};
+
 /*
- * The records up to output_flush are the next sample: a new table below the time. in_place: redraw it in place of the
+ * The records up to output_flush are the next sample: a new table below the moment. in_place: redraw it in place of the
  * previous one, where the terminal allows it.
  */
-void output_interval(struct output *output, uint64_t time_ns, bool in_place);
+void output_interval(struct output *output, const struct output_moment *moment, bool in_place);
 /* Shows the record if it matches the filter; else false. */
 bool output_record(struct output *output, const struct record *record);
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "view/format.h"
 #include "view/part.h"
 
@@ -286,8 +287,9 @@ static void draw_legend(struct view *view, const struct state *state, unsigned p
 	if (state->panels.count > panels || state->left_out) {
 		char text[96];
 
-		snprintf(text, sizeof(text), "not drawn: %zu connections, %" PRIu64 " records",
-			 state->panels.count - panels, state->left_out);
+		snprintf(text, sizeof(text), "not drawn: %zu connection%s, %" PRIu64 " record%s",
+			 state->panels.count - panels, text_plural(state->panels.count - panels), state->left_out,
+			 text_plural(state->left_out));
 		draw_text(view, LEFT, y + 18, "start", text);
 	}
 }

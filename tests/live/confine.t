@@ -71,6 +71,11 @@ flow sessions a.trace
 flow tree a.trace
 flow summary a.trace --by thread
 flow export a.trace --dot
+flow compare a.trace --by thread
+export a.nest --format perfetto
+diagnose -f a.nest -f a.nest
+report a.nest --compare a.nest
+demo lossy-path
 oops log
 oops -f a.nest
 END
@@ -153,6 +158,24 @@ sampler|record -o $room/e.nest diagnose tcp.close
 sampler|diagnose -d 20
 sampler|stalls
 END
+
+# What ships a recording parses it and answers of the network; this server never answers.
+python3 -c '
+import socket, sys, time
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+time.sleep(60)' >"$room/mute" &
+mute=$!
+note_process "$mute"
+wait_for 20 test -s "$room/mute"
+"$nest" ship a.nest --ship "http://127.0.0.1:$(cat "$room/mute")/x" 2>/dev/null &
+ship=$!
+note_process "$ship"
+shipping() {
+	[ "$(everybody "$ship")" = "$nothing" ]
+}
+ok 'ship' wait_for 20 shipping || diag "$(everybody "$ship")"
+kill "$ship" "$mute"
 
 # Servers: what starts tools for them is the only process that keeps what nest was started with.
 starter="nest-starter $all 0 0;"

@@ -45,7 +45,7 @@ wait "$nest_pid"
 is "$?" 0 'a recording that was stopped for a while'
 is "$(number "$room/gap.nest" 'SELECT max(begin_boot_ns) - min(begin_boot_ns) < 7500000000 FROM sample')" 1 \
 	'ends by the clock, not by the number of windows'
-like "$(tail -n 1 "$nest_err")" '[1-9][0-9]* lost; .*samples skipped, no sample for [0-9.]+ s' 'and reports the gap'
+like "$(tail -n 1 "$nest_err")" '[1-9][0-9]* lost; .*samples? skipped, no sample for [0-9.]+ s' 'and reports the gap'
 is "$(number "$room/gap.nest" "SELECT sum(count) > 10 FROM loss WHERE source = 'sample'")" 1 'also in the recording'
 
 # The process that samples is held up to the end: the clock ends the run all the same, and the rest is loss.
@@ -60,7 +60,7 @@ kill -STOP $sampler
 begin=$SECONDS
 wait "$nest_pid"
 is "$? $((SECONDS - begin < 12))" '0 1' 'a sampler that is held up does not hold up the run'
-like "$(tail -n 1 "$nest_err")" '[1-9][0-9]* lost; .*samples skipped' 'and its samples are lost'
+like "$(tail -n 1 "$nest_err")" '[1-9][0-9]* lost; .*samples? skipped' 'and its samples are lost'
 kill -CONT $sampler 2>/dev/null
 
 # Held up from the first sample on.
@@ -72,7 +72,7 @@ wait_for 20 sampled
 sampler=$(cat "/proc/$nest_pid/task/"*/children)
 kill -STOP $sampler
 wait "$nest_pid"
-like "$(tail -n 1 "$nest_err")" '[1-9] lost; [1-9] samples skipped' 'what follows the first sample is lost'
+like "$(tail -n 1 "$nest_err")" '[1-9] lost; [1-9] samples? skipped' 'what follows the first sample is lost'
 kill -CONT $sampler 2>/dev/null
 
 # A recording that vanishes.
@@ -163,6 +163,9 @@ is "$? $(number "$room/open/past.nest" 'SELECT count(*) > 3 FROM sample')" '3 1'
 unshare --user --map-root-user "$nest" tcplife -d 1 >/dev/null 2>"$room/err"
 is "$?" 3 'in a user namespace, events cannot be observed'
 like "$(cat "$room/err")" 'in a user namespace: its capabilities do not count' 'and it is recognised as such'
+unshare --user --map-root-user "$nest" sockets -N "$$" >/dev/null 2>"$room/err"
+unlike "$(cat "$room/err")" 'needs CAP_SYS_PTRACE' 'a capability that is held is not asked for'
+like "$(cat "$room/err")" 'process of another user: refused by the kernel despite CAP_SYS_PTRACE' 'but named'
 for command in diagnose sockets 'record -o x.nest'; do
 	# shellcheck disable=SC2016,SC2086
 	(cd "$room" && nest=$nest unshare --mount bash -c 'mount -t tmpfs none /proc; "$nest" "$@" -d 1' - $command) \

@@ -44,8 +44,10 @@ is "$(figures "$room/events.json" \
 	'sorted({e["event"] for e in r if not e["available"]} - {"func.call", "wifi.scan"})')" \
 	'[]' 'every event works on this kernel'
 is "$(figures "$room/events.json" \
-	'all((e["hook"] if e["available"] else e["reason"]) and "pid" in e["fields"] for e in r)')" True \
+	'all((e["hook"] if e["available"] else e["reason"]) and "time_ns" in e["fields"] for e in r)')" True \
 	'each names its hook, or why there is none, and its fields'
+is "$(figures "$room/events.json" 'sorted(e["event"] for e in r if "pid" not in e["fields"])')" \
+	"['func.call', 'irq', 'napi.poll', 'softirq']" 'those without a process have no field of one'
 if [ -z "${NEST_VM-}" ]; then
 	"$nest" tools --json >"$room/tools.json"
 	is "$(figures "$room/tools.json" \

@@ -27,6 +27,11 @@ done
 changed=$(python3 "$live_dir/hostile.py" spoil "$room/a.nest")
 ok "strings are in the recording ($changed)" test "$changed" -gt 20
 cd "$room" || exit 1
+# Tables that this recording lacks.
+for name in path interrupted scans; do
+	gzip -dc "$root_dir/tests/golden/input/$name.nest.gz" >"$name.nest"
+	ok "and in that of $name" test "$(python3 "$live_dir/hostile.py" spoil "$name.nest")" -gt 5
+done
 # And a trace of functions with such names.
 python3 "$live_dir/hostile.py" calls >calls.json
 ok 'strings are in a trace' "$nest" flow import calls.json -o calls.trace
@@ -61,6 +66,10 @@ watch -f a.nest
 sockets -f a.nest --from +5s -w
 links -f a.nest
 flow sessions calls.trace --by thread
+path -f path.nest
+stalls -f interrupted.nest
+routes -f interrupted.nest --used
+ieee80211scan -f scans.nest
 END
 # In their own.
 while read -ra words; do

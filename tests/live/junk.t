@@ -37,7 +37,8 @@ def options_of(text):
 
 def required(text):
     usage = re.search(r"^Usage: nest .*", text, re.M).group()
-    return ["/nonexistent"] * len(re.findall(r" [A-Z]+\d?(?= |$)", usage.split("[OPTIONS]", 1)[1]))
+    # A file that may be left out would be one of this host.
+    return ["/nonexistent"] * len(re.findall(r" (?:[A-Z]+\d?|\[FILE\])(?= |$)", usage.split("[OPTIONS]", 1)[1]))
 
 def cases(name):
     text = run_help(name + ["--help"])

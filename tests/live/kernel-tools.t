@@ -35,7 +35,7 @@ else
 		'funccount: says what it needs, and ends with 3' || diag "$(cat "$room/reported")"
 fi
 like "$(reported funccount)" '^2 ' 'without a pattern there is nothing to count'
-like "$(reported funccount 'tcp_*' -p 1)" "^2 .*not attributed to a process" 'a function has no owner'
+like "$(reported funccount 'tcp_*' -p 1)" "^2 .*-p does not apply: func.call has no pid" 'a function has no owner'
 
 # --- ieee80211scan ---------------------------------------------------------------------------------------------------
 

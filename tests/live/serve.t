@@ -310,7 +310,7 @@ like "$(cat "$room/err")" '--tls-cert' 'with what it needs'
 "$nest" serve --listen nowhere 2>/dev/null
 is "$?" 2 'no address'
 "$nest" serve -f /nonexistent.nest 2>/dev/null
-is "$?" 2 'no recording'
+is "$?" 5 'no recording'
 "$nest" serve --token-file /etc/passwd 2>/dev/null
 is "$?" 2 'a token that others can read'
 

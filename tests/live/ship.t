@@ -100,7 +100,7 @@ copy small 120000
 "$nest" ship "$room/small.nest" --ship http://127.0.0.1:9/fleet --spool "$room/tiny" --spool-size 1MiB --timeout 1 \
 	2>"$room/err"
 lost=$(sed -n 's/.*were there, \([0-9]*\) lost.*/\1/p' "$room/err")
-waits=$(sed -n 's/.* \([0-9]*\) rows wait in .*tiny$/\1/p' "$room/err")
+waits=$(sed -n 's/.* \([0-9]*\) rows* waits* in .*tiny$/\1/p' "$room/err")
 total=$(sqlite3 "$room/small.nest" \
 	'SELECT (SELECT count(*) FROM mark) + (SELECT count(*) FROM finding) + (SELECT count(*) FROM verdict) +
 	(SELECT count(*) FROM loss)')

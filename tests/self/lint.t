@@ -47,6 +47,7 @@ my @faults = (
 	['src/view/y.c', "${spdx}x = \"segments sent ag" . "ain\";\n",  qr/:2: "sent again": write retransmitted/],
 	['src/view/y2.c', "${spdx}/*\n * segments sent\n * ag" . "ain\n */\n",  qr/:3: "sent again"/],
 	['src/view/y3.c', "${spdx}x = \"it is \"\n\t\"to" . "ld\";\n",     qr/:2: "is told": write reported/],
+	['src/view/y4.c', "${spdx}f(\"%zu ro" . "ws\", n);\n",          qr/:2: a plural beside 1/],
 	['docs/y2.md',   "One.\n\nAll is at\nea" . "se.\n",            qr/:3: "at ease": write healthy/],
 	['docs/y.md',    "All is at ea" . "se.\n",                  qr/:1: "at ease": write healthy/],
 	['src/diagnose/rules/y.rules', "# SPDX\nbecause: so ma" . "ny\n", qr/:2: "so many": write N/],

@@ -70,7 +70,7 @@ static struct record fill_event(const struct event *event, char *bytes)
 	struct record record = {.parts = {[EVENT_PART_HEAD] = bytes}};
 
 	memset(bytes, 0, event_size(event));
-	fill_type(&event_head_type, bytes);
+	fill_type(event_shape(event).types[EVENT_PART_HEAD], bytes);
 	fill_type(event->type, bytes + sizeof(struct event_head));
 	record.parts[EVENT_PART_DATA] = bytes + sizeof(struct event_head);
 	return record;
@@ -133,7 +133,7 @@ static const char *choose_operator(const struct field *field)
 
 static const struct field *choose_field(const struct event *event)
 {
-	const struct record_type *type = choose(2) ? &event_head_type : event->type;
+	const struct record_type *type = event_shape(event).types[choose(2) ? EVENT_PART_HEAD : EVENT_PART_DATA];
 
 	return &type->fields[choose(type->field_count)];
 }

@@ -600,7 +600,7 @@ TEST(groups_have_a_limit_and_say_so)
 	CHECK_EQ_UINT(summary.ungrouped, 10);
 	summary_print(&summary, &out);
 	text = journey_out_text(&out);
-	CHECK_HAS_TEXT(text, "10 journeys of other groups are not shown: limit is 256 groups\n");
+	CHECK_HAS_TEXT(text, "10 journeys of other groups not shown: limit is 256 groups\n");
 	summary_done(&summary);
 }
 

@@ -155,6 +155,6 @@ TEST(what_cannot_be_drawn_is_counted)
 		samples[i].cwnd = 1;
 	}
 	text = draw("plot", samples, ARRAY_SIZE(samples));
-	CHECK(strstr(text, "not drawn: 2 connections, 1 records"));
+	CHECK(strstr(text, "not drawn: 2 connections, 1 record"));
 	CHECK_EQ_UINT(unit_occurrences(text, " to 10.0.0.2:80"), 8);
 }

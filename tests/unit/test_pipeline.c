@@ -436,6 +436,45 @@ TEST(rates_of_an_interval)
 	}
 }
 
+/* Sums: the time of day above them with -t, the time since the start with -T; of a recording since its beginning. */
+TEST(moments_of_sums)
+{
+	static const struct {
+		bool time_of_day, time_since, recorded;
+		const char *first;
+	} cases[] = {
+		{true, false, false, "00:00:07\nCOMM  COUNT\n"},
+		{false, true, false, "3.00 s\nCOMM  COUNT\n"},
+		{true, true, false, "00:00:07 3.00 s\nCOMM  COUNT\n"},
+		{false, true, true, "2.00 s\nCOMM  COUNT\n"},
+		{false, false, false, "COMM  COUNT\n"},
+	};
+
+	setenv("TZ", "UTC", 1);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_bench_ struct bench b;
+
+		unit_note("case %zu", i);
+		bench_begin(&b, AGGREGATE_COUNT, "comm");
+		b.options.output.json = false;
+		b.options.time_of_day = cases[i].time_of_day;
+		b.options.time_since = cases[i].time_since;
+		b.options.input.file = cases[i].recorded ? "a.nest" : NULL;
+		bench_open(&b);
+		if (!cases[i].recorded)
+			b.pipeline.start_ns = 4 * UINT64_C(1000000000);
+		b.pipeline.span_ns = 2 * UINT64_C(1000000000);
+		if (cases[i].recorded)
+			send_event(&b, 0, "nginx", 700);
+		else
+			send_group(&b, "nginx", 20, 700);
+		pipeline_show_groups(&b.pipeline, 7 * UINT64_C(1000000000));
+		CHECK_OK(pipeline_close(&b.pipeline));
+		CHECK_OK(buf_read_file(&b.out, b.path));
+		CHECK(strncmp(buf_text(&b.out), cases[i].first, strlen(cases[i].first)) == 0);
+	}
+}
+
 TEST(mistakes_of_a_plan)
 {
 	_cleanup_bench_ struct bench b;
@@ -456,4 +495,36 @@ TEST(mistakes_of_a_plan)
 	CHECK(pipeline_open(&b.pipeline, &b.plan, &b.options, &why) < 0);
 	CHECK_HAS_TEXT(why.text, "--where: ");
 	CHECK_OK(pipeline_close(&b.pipeline));
+	b.options.output.where = NULL;
+	b.plan.aggregate.kind = AGGREGATE_COUNT;
+	b.options.user_stack = true;
+	CHECK_ERR(pipeline_open(&b.pipeline, &b.plan, &b.options, &why), -EINVAL);
+	CHECK_HAS_TEXT(why.text, "--ustack does not apply to sums: nest trace sock.send --count --by ustack");
+	CHECK_OK(pipeline_close(&b.pipeline));
+}
+
+/* An interrupt has no process: a condition on one would silently show nothing. Beside events that have one, it has. */
+TEST(fields_that_an_event_lacks)
+{
+	_cleanup_bench_ struct bench b;
+	struct field_ref ref;
+	struct why why = {};
+
+	bench_begin(&b, AGGREGATE_NONE, NULL);
+	b.plan.events[0] = "irq";
+	b.options.output.where = "pid == 1";
+	CHECK_ERR(pipeline_open(&b.pipeline, &b.plan, &b.options, &why), -EINVAL);
+	CHECK_HAS_TEXT(why.text, "unknown field 'pid'");
+	CHECK_OK(pipeline_close(&b.pipeline));
+	b.options.output.where = NULL;
+	b.keys[0] = (char *)"comm";
+	b.keys[1] = (char *)"name";
+	b.options.output.show = (struct text_list){.count = 2, .items = b.keys};
+	CHECK(pipeline_open(&b.pipeline, &b.plan, &b.options, &why) < 0);
+	CHECK_OK(pipeline_close(&b.pipeline));
+	b.plan.events[1] = "sock.send";
+	bench_open(&b);
+	CHECK(shape_find(&b.pipeline.shapes[0], "ustack", &ref) < 0 && b.pipeline.count == 2);
+	send_event(&b, 1, "nginx", 700);
+	CHECK_EQ_TEXT(bench_close(&b), "{\"comm\":\"nginx\",\"name\":null}\n");
 }

@@ -362,7 +362,10 @@ static char *render_stream(const struct sample *samples, size_t count, unsigned 
 	output_out(output)->utf8 = false;
 	for (size_t i = 0; i < count; i++) {
 		if (!stream)
-			output_interval(output, UINT64_C(1000000000) * i, true);
+			output_interval(output,
+					&(struct output_moment){.time_ns = UINT64_C(1000000000) * (i + 1),
+								.elapsed_ns = UINT64_MAX},
+					true);
 		(void)output_record(output, &RECORD_OF(&samples[i]));
 		CHECK_OK(output_flush(output));
 	}
@@ -402,11 +405,11 @@ TEST(samples_are_tables_with_a_time_above)
 	s[1].host = "b.example";
 	setenv("TZ", "UTC", 1);
 	text = render_stream(s, 2, 0, false);
-	CHECK_EQ_TEXT(text, "00:00:00\n"
+	CHECK_EQ_TEXT(text, "00:00:01\n"
 			    " PID COMM  HOST        LAT\n"
 			    "4711 nginx example 1.23 ms\n"
 			    "\n"
-			    "00:00:01\n"
+			    "00:00:02\n"
 			    " PID COMM  HOST          LAT\n"
 			    "4711 nginx b.example 1.23 ms\n");
 }

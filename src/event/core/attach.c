@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "event/core/attach.h"
+#include "kernel/mounts.h"
 #include "kernel/proctext.h"
 
 static int open_root(struct why *why)
@@ -18,7 +19,8 @@ static int open_root(struct why *why)
 
 	if (buf_read_file(&mounts, "/proc/self/mountinfo") < 0 ||
 	    proctext_cgroup2_mount(buf_text(&mounts), path, sizeof(path)) < 0)
-		return why_set(why, -ENOENT, "no cgroup2 file system is mounted");
+		return why_set(why, -ENOENT, "no cgroup2 file system is mounted%s",
+			       mounts_hint("/proc/self/mountinfo"));
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? why_set(why, -errno, "%s cannot be opened: %s", path, strerror(errno)) : fd;
 }

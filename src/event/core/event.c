@@ -8,15 +8,20 @@
 #include "record/net_names.h"
 
 #define H struct event_head
+/* clang-format off */
+#define MOMENT_FIELDS                                                                                                  \
+	FIELD(H, time_ns, TIME, "time of the event", .zero_is_unknown = true, .hidden = true),                         \
+	FIELD(H, cpu, ID, "CPU of the event", .hidden = true)
+#define NETNS_FIELD FIELD(H, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true)
+/* clang-format on */
 static const struct field head_fields[] = {
-	FIELD(H, time_ns, TIME, "time of the event", .zero_is_unknown = true, .hidden = true),
-	FIELD(H, cpu, ID, "CPU of the event", .hidden = true),
+	MOMENT_FIELDS,
 	FIELD(H, pid, ID, "process that owns the socket", .zero_is_unknown = true),
 	FIELD(H, tid, ID, "thread of the process", .zero_is_unknown = true, .hidden = true),
 	FIELD(H, comm, TEXT, "name of the process"),
 	FIELD(H, uid, ID, "user of the process", .hidden = true),
 	FIELD(H, cgroup_id, ID, "cgroup, inode number of its directory", .zero_is_unknown = true, .hidden = true),
-	FIELD(H, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
+	NETNS_FIELD,
 	FIELD(H, family, ENUM, "address family; IPv4 over an IPv6 socket is ipv4", .names = &event_family_names,
 	      .zero_is_unknown = true, .hidden = true),
 	FIELD(H, proto, ENUM, "transport protocol", .names = &socket_proto_names, .zero_is_unknown = true,
@@ -27,20 +32,46 @@ static const struct field head_fields[] = {
 	FIELD(H, rport, ID, "remote port", .zero_is_unknown = true),
 	FIELD(H, cookie, HEX, "socket cookie, unique per socket since boot", .zero_is_unknown = true, .hidden = true),
 };
+static const struct field of_host_fields[] = {MOMENT_FIELDS};
+static const struct field of_netns_fields[] = {MOMENT_FIELDS, NETNS_FIELD};
 #undef H
 RECORD_TYPE(event_head_type, "event", struct event_head, head_fields, "fields common to all events");
 
 #define X struct event_extra
+/* clang-format off */
+#define RUN_FIELDS                                                                                                     \
+	FIELD(X, elapsed_ns, DURATION, "time since the start", .exact = true, .hidden = true),                         \
+	FIELD(X, event, TEXT, "name of the event", .hidden = true)
+#define KSTACK_FIELD                                                                                                   \
+	FIELD(X, kstack, STACK, "kernel stack, innermost function first (--stack)", .hidden = true)
+/* clang-format on */
 static const struct field extra_fields[] = {
-	FIELD(X, elapsed_ns, DURATION, "time since the start", .exact = true, .hidden = true),
-	FIELD(X, event, TEXT, "name of the event", .hidden = true),
+	RUN_FIELDS,
 	FIELD(X, cgroup, TEXT, "cgroup path", .hidden = true),
 	FIELD(X, container, TEXT, "container of the process", .hidden = true),
-	FIELD(X, kstack, STACK, "kernel stack, innermost function first (--stack)", .hidden = true),
+	KSTACK_FIELD,
 	FIELD(X, ustack, STACK, "user stack, innermost function first (--ustack)", .hidden = true),
 };
+static const struct field ownerless_fields[] = {RUN_FIELDS, KSTACK_FIELD};
 #undef X
 RECORD_TYPE(event_extra_type, "event_extra", struct event_extra, extra_fields, "additional fields of events");
+
+/* The same structs, without what such events do not have. */
+static const struct record_type of_host_type = {.name = "event",
+						.help = "fields of events of a host",
+						.fields = of_host_fields,
+						.field_count = ARRAY_SIZE(of_host_fields),
+						.size = sizeof(struct event_head)};
+static const struct record_type of_netns_type = {.name = "event",
+						 .help = "fields of events of a namespace",
+						 .fields = of_netns_fields,
+						 .field_count = ARRAY_SIZE(of_netns_fields),
+						 .size = sizeof(struct event_head)};
+static const struct record_type ownerless_type = {.name = "event_extra",
+						  .help = "additional fields of events without a process",
+						  .fields = ownerless_fields,
+						  .field_count = ARRAY_SIZE(ownerless_fields),
+						  .size = sizeof(struct event_extra)};
 
 static int by_name(const void *a, const void *b)
 {
@@ -105,7 +136,20 @@ bool event_is_known(const char *name)
 
 struct shape event_shape(const struct event *event)
 {
-	return (struct shape){.count = EVENT_PARTS, .types = {&event_head_type, &event_extra_type, event->type}};
+	const struct record_type *extra = event->of_host || event->of_netns ? &ownerless_type : &event_extra_type;
+	const struct record_type *head = event->of_host    ? &of_host_type
+					 : event->of_netns ? &of_netns_type
+							   : &event_head_type;
+
+	return (struct shape){.count = EVENT_PARTS, .types = {head, extra, event->type}};
+}
+
+bool event_has_field(const struct event *event, const char *name)
+{
+	struct shape shape = event_shape(event);
+	struct field_ref ref;
+
+	return shape_find(&shape, name, &ref) == 0;
 }
 
 int event_field_offset(struct field_ref ref)

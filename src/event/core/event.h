@@ -70,7 +70,7 @@ struct event {
 	 * aggregation. NULL: none.
 	 */
 	const char *spills;
-	bool of_host;  /* of no process, socket or namespace: filters on these never match */
+	bool of_host;  /* of no process, socket or namespace: it lacks their fields */
 	bool of_netns; /* the same, but of a namespace */
 	bool current;  /* in process context: the owner is the current process */
 	/* Its own programs track socket owners at send, at receive: no others are needed for that. */
@@ -159,6 +159,8 @@ extern const struct record_type event_extra_type;
 enum event_part { EVENT_PART_HEAD, EVENT_PART_EXTRA, EVENT_PART_DATA, EVENT_PARTS };
 
 struct shape event_shape(const struct event *event);
+/* By name, as a user may write it. */
+bool event_has_field(const struct event *event, const char *name);
 /* Size of the whole event in the ring buffer. */
 static inline size_t event_size(const struct event *event)
 {

@@ -4,6 +4,7 @@
 
 #include "event/core/missing.h"
 #include "kernel/capability.h"
+#include "kernel/mounts.h"
 
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
 #define NEEDED   (CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON))
@@ -36,6 +37,8 @@ int event_check_host(struct why *why)
 
 	if (r < 0 || access(BTF_PATH, R_OK) == 0)
 		return r;
+	if (*mounts_hint(BTF_PATH))
+		return why_set(why, -ENOTSUP, "cannot read %s%s", BTF_PATH, mounts_hint(BTF_PATH));
 	return why_set(why, -ENOTSUP,
 		       "this kernel has no BTF (%s: %s): needs CONFIG_DEBUG_INFO_BTF=y (see nest doctor)", BTF_PATH,
 		       strerror(errno));

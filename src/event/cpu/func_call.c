@@ -161,8 +161,8 @@ static int attach_single(struct kernel_object *object, const char *program, stru
 	void *value;
 
 	if (r == 0 && found.names.count > PROBES_MAX)
-		r = why_set(why, -E2BIG, "%zu functions match %s, this kernel can probe %d (more need CONFIG_FPROBE)",
-			    found.names.count, patterns, PROBES_MAX);
+		r = why_set(why, -E2BIG, "%s matches %zu functions, this kernel can probe %d (more need CONFIG_FPROBE)",
+			    patterns, found.names.count, PROBES_MAX);
 	while (r == 0 && map_next(&found.names, &at, &name, &value))
 		r = kernel_object_keep_link(
 			object, program,
@@ -193,4 +193,4 @@ static void complete(const struct event_head *head _unused_, void *data)
 
 EVENT_TYPE(func_call, "func.call", struct func_call, call_fields, call_roles,
 	   "kernel function call; funccount chooses the functions (default: " PATTERNS_DEFAULT ")",
-	   .complete = complete);
+	   .complete = complete, .of_host = true);

@@ -10,6 +10,7 @@
 #include "event/core/library.h"
 #include "event/dns/dns.h"
 #include "kernel/libbpf_words.h"
+#include "kernel/mounts.h"
 
 /* --- dns.lookup --- */
 
@@ -84,7 +85,9 @@ static int check_libraries(struct why *why)
 {
 	int r = library_each(library_is_libc, find_library, NULL);
 
-	return r == -EEXIST ? 0 : why_set(why, -ENOENT, "no C library in use was found in /proc/PID/maps");
+	return r == -EEXIST ? 0
+			    : why_set(why, -ENOENT, "no C library in use was found in /proc/PID/maps%s",
+				      mounts_hint("/proc/PID/maps"));
 }
 
 static int attach_libraries(struct kernel_object *object, const char *program, struct why *why)

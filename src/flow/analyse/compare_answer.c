@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Result of a comparison in one sentence. */
+#include "base/text.h"
 #include "flow/analyse/compare.h"
 #include "view/format.h"
 
@@ -79,8 +80,9 @@ static bool add_nothing(struct buf *out, const struct comparison *c)
 	else if (!c->all.count)
 		buf_add_format(out,
 			       "no difference beyond what good sessions show among themselves: %u good and %u bad "
-			       "sessions compared at %zu places",
-			       c->group[0].sessions, c->group[1].sessions, c->profile->places.count - 1);
+			       "sessions compared at %zu place%s",
+			       c->group[0].sessions, c->group[1].sessions, c->profile->places.count - 1,
+			       text_plural(c->profile->places.count - 1));
 	else
 		return false;
 	return true;

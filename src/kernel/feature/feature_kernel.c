@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/text.h"
 #include "kernel/feature/feature.h"
 
 static void check_name(struct feature_context *context)
@@ -59,7 +60,7 @@ static void check_module_btf(struct feature_context *context)
 		count += entry->d_name[0] != '.' && strcmp(entry->d_name, "vmlinux") != 0;
 	(void)closedir(directory);
 	if (count > 0)
-		check_result(check, CHECK_OK, "for %u modules", count);
+		check_result(check, CHECK_OK, "for %u module%s", count, text_plural(count));
 	else if (feature_read("/proc/modules", &modules) < 0 || modules.len == 0)
 		check_result(check, CHECK_OK, "not needed: no module is loaded");
 	else {

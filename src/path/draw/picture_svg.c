@@ -246,7 +246,7 @@ static void add_verdicts(struct drawing *d)
 		add_lines(d, MARGIN, owned ? "w" : "q", &words);
 	}
 	if (summary->groups.count > said)
-		buf_add_format(&rest, "%zu more groups; --html shows all of them", summary->groups.count - said);
+		buf_add_format(&rest, "%zu more; --html shows all groups", summary->groups.count - said);
 	add_lines(d, MARGIN, "q", &rest);
 }
 

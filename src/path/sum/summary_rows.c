@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "event/core/packet_names.h"
 #include "path/sum/summary.h"
 #include "view/format.h"
@@ -360,8 +361,8 @@ void summary_print(const struct summary *summary, struct out *out)
 		print_group(summary, *group, out);
 	}
 	if (summary->ungrouped) {
-		buf_add_format(&words, "%" PRIu64 " journeys of other groups are not shown: limit is %d groups",
-			       summary->ungrouped, SUMMARY_GROUPS_MAX);
+		buf_add_format(&words, "%" PRIu64 " journey%s of other groups not shown: limit is %d groups",
+			       summary->ungrouped, text_plural(summary->ungrouped), SUMMARY_GROUPS_MAX);
 		print_line(out, OUT_RED, buf_text(&words));
 	}
 }

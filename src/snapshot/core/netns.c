@@ -12,6 +12,8 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/text.h"
+#include "kernel/capability.h"
+#include "kernel/mounts.h"
 #include "snapshot/core/netns.h"
 
 #define NETNS_MAX 4096
@@ -156,6 +158,7 @@ static int find_one(const char *spec, struct netns_list *list, struct why *why)
 {
 	_cleanup_buf_ struct buf shown = BUF_INIT(512);
 	_cleanup_free_ char *path = netns_path(spec);
+	char refusal[160] = "";
 	struct netns *netns;
 	uint64_t pid = 0;
 	int r;
@@ -167,11 +170,12 @@ static int find_one(const char *spec, struct netns_list *list, struct why *why)
 	if (r == -ENOENT)
 		return why_set(why, r, pid ? "there is no process %s" : "there is no network namespace '%s'",
 			       buf_text(&shown));
+	if (pid && (r == -EACCES || r == -EPERM))
+		capability_refusal(CAP_BIT(CAP_SYS_PTRACE), refusal, sizeof(refusal));
 	if (r < 0)
-		return why_set(why, r, "cannot open network namespace %s'%s': %s%s", pid ? "of process " : "",
-			       buf_text(&shown), strerror(-r),
-			       pid && (r == -EACCES || r == -EPERM) ? " (process of another user: needs CAP_SYS_PTRACE)"
-								    : "");
+		return why_set(why, r, "cannot open network namespace %s'%s': %s%s%s%s", pid ? "of process " : "",
+			       buf_text(&shown), strerror(-r), *refusal ? " (process of another user: " : "", refusal,
+			       *refusal ? ")" : "");
 	netns->pid = (uint32_t)pid;
 	if (!pid && !strchr(spec, '/'))
 		set_name(netns, spec);
@@ -189,9 +193,7 @@ int netns_find(const char *spec, struct netns_list *ret_list, struct why *why)
 		/* Nothing that was asked for is missing, but /proc: not -ENOENT. */
 		if (r < 0)
 			return why_set(why, -EPERM, "cannot open /proc/thread-self/ns/net: %s%s", strerror(-r),
-				       access("/proc/self", F_OK) < 0
-					       ? " (/proc is not mounted: mount -t proc proc /proc)"
-					       : "");
+				       mounts_hint("/proc/thread-self/ns/net"));
 		if (spec && *spec) {
 			add_named(&list);
 			add_of_processes(&list);

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "kernel/capability.h"
 #include "snapshot/core/arena.h"
 #include "snapshot/core/settings.h"
@@ -394,8 +395,9 @@ static void list_namespaces(struct snapshot *snapshot, const struct netns_list *
 			     (unsigned long long)namespaces->hidden, namespaces->hidden == 1 ? "" : "es", reason);
 	}
 	if (namespaces->left_out)
-		snapshot_gap(snapshot, "the other containers", "%llu containers beyond the limit of %zu",
-			     (unsigned long long)namespaces->left_out, namespaces->items.count - 1);
+		snapshot_gap(snapshot, "the other containers", "%llu container%s beyond the limit of %zu",
+			     (unsigned long long)namespaces->left_out, text_plural(namespaces->left_out),
+			     namespaces->items.count - 1);
 }
 
 int snapshot_take(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)

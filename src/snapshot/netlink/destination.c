@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/text.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/route.h"
 #include "snapshot/socket/socket.h"
@@ -140,9 +141,10 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		dev_name_get(&names, destination->ifindex, destination->dev);
 	}
 	if (left_out)
-		snapshot_gap(snapshot, "routes to the other addresses",
-			     "routes looked up for the first %d remote addresses only; %llu sockets use others",
-			     DESTINATIONS_MAX, (unsigned long long)left_out);
+		snapshot_gap(
+			snapshot, "routes to the other addresses",
+			"routes looked up for the first %d remote addresses only; others are used by %llu socket%s",
+			DESTINATIONS_MAX, (unsigned long long)left_out, text_plural(left_out));
 	return 0;
 }
 

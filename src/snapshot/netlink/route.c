@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/route.h"
 
@@ -217,8 +218,8 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		dev_name_get(&names, route->ifindex, route->dev);
 	}
 	if (r == 0 && table->refused)
-		snapshot_gap(snapshot, "the other routes", "%llu routes beyond the limit of %d not kept",
-			     (unsigned long long)table->refused, ROUTES_MAX);
+		snapshot_gap(snapshot, "the other routes", "%llu route%s beyond the limit of %d not kept",
+			     (unsigned long long)table->refused, text_plural(table->refused), ROUTES_MAX);
 	return r;
 }
 

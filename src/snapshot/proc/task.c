@@ -285,8 +285,8 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	}
 	if (state->left_out)
 		snapshot_gap(snapshot, "thread states and CPU times",
-			     "%llu processes and threads beyond the limit of %d not read",
-			     (unsigned long long)state->left_out, THREADS_MAX);
+			     "processes and threads beyond the limit of %d not read: %llu", THREADS_MAX,
+			     (unsigned long long)state->left_out);
 	return 0;
 }
 

@@ -81,12 +81,18 @@ static const struct field *widest(const struct pipeline *pipeline, const struct 
 }
 
 /* Several events in one table: the union of their fields. */
-static void join_types(struct pipeline *pipeline)
+static struct shape join_shapes(struct pipeline *pipeline)
 {
+	struct shape shape = pipeline->shapes[0];
+
 	row_layout_init(&pipeline->joint);
 	for (unsigned i = 0; i < pipeline->count; i++) {
 		const struct record_type *type = pipeline->requests[i].event->type;
 
+		/* An event without a process has fewer fields of the same structs. */
+		for (unsigned part = EVENT_PART_HEAD; part <= EVENT_PART_EXTRA; part++)
+			if (pipeline->shapes[i].types[part]->field_count > shape.types[part]->field_count)
+				shape.types[part] = pipeline->shapes[i].types[part];
 		for (uint32_t f = 0; f < type->field_count; f++) {
 			bool known = false;
 
@@ -102,6 +108,8 @@ static void join_types(struct pipeline *pipeline)
 						    .field_count = (uint32_t)pipeline->joint.fields.count,
 						    .size = pipeline->joint.size};
 	pipeline->joint_row = xzalloc(max_of(pipeline->joint.size, 8u));
+	shape.types[EVENT_PART_DATA] = &pipeline->joint_type;
+	return shape;
 }
 
 static const void *join_record(struct pipeline *pipeline, unsigned request, const struct record *record)
@@ -349,10 +357,8 @@ static int open_stream(struct pipeline *pipeline, const struct output_options *o
 	struct columns columns = {};
 	int r;
 
-	if (pipeline->count > 1) {
-		join_types(pipeline);
-		shape.types[EVENT_PART_DATA] = &pipeline->joint_type;
-	}
+	if (pipeline->count > 1)
+		shape = join_shapes(pipeline);
 	choose_columns(pipeline, &shape, &columns);
 	need_shown(pipeline, output, &shape, &columns);
 	r = output_open_columns(output, &shape, columns.items.items, &pipeline->output, why);
@@ -364,8 +370,13 @@ static int open_stream(struct pipeline *pipeline, const struct output_options *o
 
 static int open_groups(struct pipeline *pipeline, struct output_options *output, struct why *why)
 {
+	const struct trace_options *options = pipeline->options;
 	struct shape shape = rows_shape(pipeline);
 
+	if (options->kernel_stack || options->user_stack)
+		return why_set(why, -EINVAL, "%s does not apply to sums: nest trace %s --count --by %s groups by it",
+			       options->kernel_stack ? "--stack" : "--ustack", pipeline->requests[0].event->name,
+			       options->kernel_stack ? "kstack" : "ustack");
 	for (unsigned i = 0; i < pipeline->count; i++)
 		make_aggregation(pipeline, i);
 	if (pipeline->where_rows)
@@ -554,13 +565,30 @@ static void show_row(const void *row, void *context)
 		(void)output_record(pipeline->output, &record);
 }
 
+/* Above the sums of an interval, and those of a whole run if asked for. */
+static void show_moment(struct pipeline *pipeline, uint64_t now)
+{
+	const struct trace_options *options = pipeline->options;
+	struct output_moment moment = {.time_ns = now, .elapsed_ns = UINT64_MAX};
+
+	if (!is_text(pipeline) || !(pipeline->repeated || options->time_of_day || options->time_since))
+		return;
+	/* That of a recording is where its first interval begins. */
+	if (is_recorded(pipeline) && pipeline->start_ns > now)
+		pipeline->start_ns = now - pipeline->span_ns;
+	if (options->time_since)
+		moment.elapsed_ns = now - pipeline->start_ns;
+	if (options->time_since && !options->time_of_day)
+		moment.time_ns = 0;
+	/* Pictures are to be compared with the ones before, and stay. */
+	output_interval(pipeline->output, &moment, !is_hist(pipeline) && !is_stacks(pipeline));
+}
+
 void pipeline_show_groups(struct pipeline *pipeline, uint64_t now)
 {
 	if (!pipeline->aggregate)
 		return;
-	/* Pictures are to be compared with the ones before, and stay. */
-	if (is_text(pipeline) && pipeline->repeated)
-		output_interval(pipeline->output, now, !is_hist(pipeline) && !is_stacks(pipeline));
+	show_moment(pipeline, now);
 	aggregate_set_span(pipeline->aggregate, pipeline->shown_ns ? now - pipeline->shown_ns : pipeline->span_ns);
 	if (pipeline->shown_ns)
 		pipeline->shown_ns = now;

@@ -42,14 +42,15 @@ static const struct option_spec event_table[] = {
 	OPTION(O, failures, FLAG, "failures", 'x', NULL, "limit to failures", .needs = "error"),
 	OPTION(O, time_of_day, FLAG, "time", 't', NULL, "show the time of day"),
 	OPTION(O, time_since, FLAG, "elapsed", 'T', NULL, "show the time since the start"),
-	OPTION(O, kernel_stack, FLAG, "stack", 0, NULL, "show the kernel stack"),
-	OPTION(O, user_stack, FLAG, "ustack", 0, NULL, "show the user stack"),
+	OPTION(O, kernel_stack, FLAG, "stack", 0, NULL, "show the kernel stack", .needs = "kstack"),
+	OPTION(O, user_stack, FLAG, "ustack", 0, NULL, "show the user stack", .needs = "ustack"),
 	OPTION_TABLE(trace_run_table),
 	OPTION_END,
 };
 
 static const struct option_spec command_table[] = {
-	OPTION(O, command, COMMAND, NULL, 0, "COMMAND", "run COMMAND, trace it and its children, stop when it ends"),
+	OPTION(O, command, COMMAND, NULL, 0, "COMMAND", "run COMMAND, trace it and its children, stop when it ends",
+	       .needs = "pid"),
 	OPTION_END,
 };
 
@@ -150,14 +151,9 @@ static int check_process(const struct trace_options *options, struct why *why)
 	return why_set(why, -ESRCH, "-p: there is no process %" PRIu64, options->pid);
 }
 
-bool trace_event_has(const struct event *event, const char *field)
+bool trace_is_stack(const char *field)
 {
-	const struct shape shape = event_shape(event);
-	bool of_netns = strcmp(field, "netns") == 0 && !event->of_host;
-	struct field_ref ref;
-
-	return shape_find(&shape, field, &ref) == 0 &&
-	       (ref.part == EVENT_PART_DATA || of_netns || !(event->of_host || event->of_netns));
+	return strcmp(field, "kstack") == 0 || strcmp(field, "ustack") == 0;
 }
 
 /* A filter that can never match would show zeros for what nobody looked at. */
@@ -176,10 +172,13 @@ static int check_applies(const struct trace_options *options, const struct event
 		{options->iface, "-i", "dev"},
 		{options->failures, "-x", "error"},
 		{options->ipv4 != options->ipv6, "-4 or -6", "family"},
+		{options->command.argc, "a command", "pid"},
+		{options->kernel_stack, "--stack", "kstack"},
+		{options->user_stack, "--ustack", "ustack"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
-		if (limits[i].given && !trace_event_has(event, limits[i].field))
+		if (limits[i].given && !event_has_field(event, limits[i].field))
 			return why_set(why, -EINVAL, "%s does not apply: %s has no %s", limits[i].option, event->name,
 				       limits[i].field);
 	return 0;

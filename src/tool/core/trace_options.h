@@ -47,8 +47,9 @@ extern const struct option_spec trace_run_table[];
  */
 int trace_options_where(const struct trace_options *options, const struct event *event, struct buf *where,
 			struct why *why) _must_check_;
-/* Whether options may select by this field: events of a host or a namespace have no process and no socket. */
-bool trace_event_has(const struct event *event, const char *field);
+
+/* Whether the field is a stack, which options show per event. */
+bool trace_is_stack(const char *field);
 
 /* Appends "(condition)", joined by `and`. */
 void trace_where_add(struct buf *where, const char *format, ...) _printf_(2, 3);

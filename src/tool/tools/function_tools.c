@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tools for kernel functions. */
-#include <errno.h>
-
 #include "event/cpu/func_call.h"
 #include "tool/core/tool.h"
 
@@ -29,11 +27,7 @@ static const struct aggregate_label function_label = {"function", "address", fun
 static void funccount_plan(const void *data, struct trace_plan *plan)
 {
 	const struct funccount_config *config = data;
-	const struct trace_options *common = &config->common;
 
-	if (common->pid || common->command.argc || common->cgroup || common->netns)
-		why_set(&plan->why, -EINVAL,
-			"-p, -C, -N and a command do not apply: function calls are not attributed to a process");
 	func_call_set_patterns(config->patterns);
 	plan->aggregate.label = &function_label;
 }
