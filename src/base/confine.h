@@ -21,6 +21,7 @@ enum confine_may {
 	MAY_NOTHING_ELSE = 0,    /* reads files */
 	MAY_USE_MAPS = 1 << 0,   /* read and change BPF maps that are open; load and attach nothing */
 	MAY_MAKE_MAPS = 1 << 9,  /* also make maps, and iterators of programs that are loaded */
+	MAY_ATTACH = 1 << 12,    /* attach BPF programs that are loaded; with MAY_USE_MAPS */
 	MAY_SIGNAL = 1 << 1,     /* send signals to other processes */
 	MAY_EXEC = 1 << 2,       /* run programs, confined like itself */
 	MAY_SERVE = 1 << 3,      /* accept and make connections; sockets of IP and UNIX */

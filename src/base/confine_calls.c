@@ -273,7 +273,9 @@ static const struct part parts[] = {
 	BPF(BPF_PROG_DETACH),
 	BPF(BPF_LINK_DETACH),
 	{"bpf", MAY_MAKE_MAPS, 0, BPF_MAP_CREATE},
-	{"bpf", MAY_MAKE_MAPS, 0, BPF_LINK_CREATE},
+	{"bpf", MAY_MAKE_MAPS | MAY_ATTACH, 0, BPF_LINK_CREATE},
+	/* The same before Linux 5.19. */
+	{"bpf", MAY_ATTACH, 0, BPF_RAW_TRACEPOINT_OPEN},
 	{"bpf", MAY_MAKE_MAPS, 0, BPF_ITER_CREATE},
 	{"socket", MAY_SERVE, 0, AF_UNIX},
 	{"socket", MAY_SERVE, 0, AF_INET},

@@ -438,6 +438,18 @@ static int report_window(struct run_diagnosis *diagnosis, const struct diagnosis
 	return r;
 }
 
+/*
+ * Live, the clock ends the last window once its samples fill half of it. So it is in a replay: both end with the same.
+ * One that samples take long for is full with one.
+ */
+static bool is_half_full(const struct run_diagnosis *diagnosis, const struct window_count *count)
+{
+	uint64_t span_ns = count->last_ns - count->begin_ns;
+
+	return (count->intervals >= SAMPLES_MIN && span_ns >= diagnosis->window_ns / 2) ||
+	       (count->intervals > 0 && span_ns >= diagnosis->window_ns);
+}
+
 /* Live, the clock ends a run, however long samples take. */
 static bool is_time_over(const struct run_diagnosis *diagnosis)
 {
@@ -559,7 +571,7 @@ static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const v
 	/* What lies between the past and this run is of neither. */
 	if (first && diagnosis->has_past)
 		end_past_window(diagnosis);
-	over |= diagnosis->count.intervals > 0 && is_time_over(diagnosis);
+	over |= is_half_full(diagnosis, &diagnosis->count) && is_time_over(diagnosis);
 	over |= diagnosis->end_ns && diagnosis->count.last_ns >= diagnosis->end_ns;
 	if (!over)
 		return 0;
@@ -597,12 +609,6 @@ static int prepare(struct run_sink *sink, struct run *run)
 	return r == 0 ? run_open_out(run, sink, &diagnosis->out, diagnosis->file) : r;
 }
 
-/* Live, the clock ends the last window, however many samples it has: so it is in a replay, if they fill half of it. */
-static bool is_last_window(const struct run_diagnosis *diagnosis, const struct window_count *count)
-{
-	return count->intervals >= SAMPLES_MIN && count->last_ns - count->begin_ns >= diagnosis->window_ns / 2;
-}
-
 static uint64_t count_windows(struct run_diagnosis *diagnosis)
 {
 	const struct replay *replay = diagnosis->snapshots.replay;
@@ -614,7 +620,7 @@ static uint64_t count_windows(struct run_diagnosis *diagnosis)
 			count.intervals = 0;
 			windows++;
 		}
-	if (is_last_window(diagnosis, &count)) {
+	if (is_half_full(diagnosis, &count)) {
 		diagnosis->end_ns = count.last_ns;
 		windows++;
 	}

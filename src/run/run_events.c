@@ -59,6 +59,8 @@ static void note_needs(struct run_events *events)
 	struct run *run = events->run;
 
 	run_needs(run, MAY_USE_MAPS, 0);
+	if (events->live && live_has_late(events->live))
+		run_needs(run, MAY_ATTACH, 0);
 	for (unsigned i = 0; i < events->count; i++) {
 		/* Each interval has maps of its own. */
 		if (events->requests[i].config.mode != EVENT_STREAM)

@@ -12,6 +12,9 @@ ns_make client
 ns_make server
 ns_link "$client" 10.92.0.1/24 "$server" 10.92.0.2/24
 in_ns "$client" ping -c 1 -W 5 -q 10.92.0.2 >/dev/null || exit 1
+# No packet before the tools have given up privilege: the first that is queued makes them attach a hook.
+ns_quiet "$client" "$link_dev" 10.92.0.2 "$server"
+ns_quiet "$server" "$link_dev" 10.92.0.1 "$client"
 in_ns "$client" tc qdisc add dev "$link_dev" root handle 7: tbf rate 20mbit burst 5000 limit 3000000 || exit 1
 
 ports='lport in (29040, 29041) or rport in (29040, 29041)'
@@ -61,6 +64,8 @@ go reader
 for pid in "$rx_pid" "$tx_pid" "$life_pid"; do
 	end_bg "$pid"
 done
+
+unlike "$(cat "$rx_err" "$tx_err" "$life_err")" 'hook not available' 'a hook that is needed late can be attached'
 
 # figures FILE EXPRESSION: of the records in r.
 figures() {

@@ -64,6 +64,8 @@ uint64_t live_run_ns(const struct live *live);
 struct event_loss live_loss(const struct live *live, unsigned request);
 /* After the end: time in which pid 1 hid events. */
 uint64_t live_hidden_ns(const struct live *live);
+/* Whether a hook remains that is attached once it is needed. */
+bool live_has_late(const struct live *live);
 /* Hooks in use. */
 const struct hook_plan *live_hooks(const struct live *live);
 /* Addresses of a stack, innermost first; returns their number. live as in struct stacks (tool/core/stacks.h). */

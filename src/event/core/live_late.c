@@ -30,3 +30,8 @@ void live_late_look(struct live *live)
 	}
 	live->late.count = kept;
 }
+
+bool live_has_late(const struct live *live)
+{
+	return live->late.count > 0;
+}
