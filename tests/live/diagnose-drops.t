@@ -71,19 +71,14 @@ load "${c[9]}" connect 10.94.9.66 99
 load "${r[9]}" ask 10.94.9.127 137
 
 sleep 1.5
-# look NAME NAMESPACE
-look() {
-	"$nest" diagnose -N "$2" --json >"$room/verdict-$1" 2>"$room/verdict-$1.err" &
-	looks+=("$!")
-	note_process "$!"
+# look_at NAME NAMESPACE
+look_at() {
+	look "$room/verdict-$1" -N "$2" --json
 }
-look 1 "${r[1]}"
-look 2 "${r[2]}"
-look 3 "${r[3]}"
-look 4 "${r[4]}"
-look 5 "${r[5]}"
-wait "${looks[@]}"
-looks=()
+for n in 1 2 3 4 5; do
+	look_at $n "${r[$n]}"
+done
+wait_looks
 # 10: a blackhole at the end host that comes and goes; the drop reason is that of a missing route.
 for ((i = 0; i < 8; i++)); do
 	ip -n "${c[10]}" route add blackhole 10.94.10.66/32
@@ -92,14 +87,14 @@ for ((i = 0; i < 8; i++)); do
 	sleep 0.8
 done &
 note_process "$!"
-look 10 "${c[10]}"
-look 6 "${s[6]}"
-look 7 "${s[7]}"
-look 8 "${s[8]}"
-look 8r "${r[8]}"
-look 9 "${s[9]}"
-look 9r "${r[9]}"
-wait "${looks[@]}"
+look_at 10 "${c[10]}"
+look_at 6 "${s[6]}"
+look_at 7 "${s[7]}"
+look_at 8 "${s[8]}"
+look_at 8r "${r[8]}"
+look_at 9 "${s[9]}"
+look_at 9r "${r[9]}"
+wait_looks
 
 # first NAME: cause, module and what is affected.
 first() {
