@@ -233,4 +233,12 @@ ok 'nothing is left after kill -9' wait_for 10 nothing_left
 nobody_left() { ! pgrep -f "^$nest doctor" >/dev/null; }
 ok 'nor is a process' wait_for 10 nobody_left
 is "$(marks)" "$before" 'nor a mark on the loopback or a control group'
+# The name of this host, on which a word of the report is one.
+report() {
+	unshare -u sh -c 'hostname jansson && exec "$@"' sh "$nest" doctor --report "$@" 2>&1
+}
+like "$(report)" 'libraries: [^
+]*HOST' 'a report masks the name of the host'
+like "$(report --unmasked)" 'libraries: [^
+]*jansson' 'unless asked'
 finish
