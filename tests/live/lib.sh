@@ -406,8 +406,9 @@ while c.recv(65536):
 	wait_for 20 grep -q ready "$room/sink.out" || exit 1
 }
 
-# look OUTPUT ARGUMENT ...: nest diagnose in the background, waited for by wait_looks; errors go to OUTPUT.err. Each look
-# adds its programs to every packet of the host: where one emulated CPU runs them all, the next begins when it has ended.
+# look OUTPUT ARGUMENT ...: nest diagnose in the background, waited for by wait_looks; errors go to OUTPUT.err. Each
+# look adds its programs to every packet of the host: where one emulated CPU runs them all, the next begins when it has
+# ended.
 looks=()
 look() {
 	"$nest" diagnose "${@:2}" >"$1" 2>"$1.err" &
