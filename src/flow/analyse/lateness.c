@@ -11,7 +11,7 @@
 struct lateness lateness_of(const struct flow_trace *trace)
 {
 	double ticks_per_ns = (double)trace->ticks_per_second / 1e9;
-	uint64_t period = (uint64_t)(PERIOD_NS * ticks_per_ns), end = 0, sum = 0;
+	uint64_t period = (uint64_t)(PERIOD_NS * ticks_per_ns), end = 0;
 	struct lateness all = {.least_ticks = UINT64_MAX};
 
 	if (!trace->late_count)
@@ -24,8 +24,7 @@ struct lateness lateness_of(const struct flow_trace *trace)
 		uint64_t start = max_of(late->due_ticks - min_of(before, late->due_ticks), end);
 
 		end = late->awake_ticks;
-		all.spans[all.count++] = (struct late_span){start, end, sum};
-		sum += end - start;
+		all.spans[all.count++] = (struct late_span){start, end};
 	}
 	return all;
 }
@@ -36,28 +35,25 @@ void lateness_done(struct lateness *lateness)
 	*lateness = (struct lateness){};
 }
 
-/* Sum up to that time. */
-static uint64_t sum_until(const struct lateness *lateness, uint64_t ticks)
+uint64_t lateness_longest(const struct lateness *lateness, uint64_t start_ticks, uint64_t end_ticks)
 {
 	size_t low = 0, high = lateness->count;
-	const struct late_span *span;
+	uint64_t longest = 0;
 
-	/* The first one that begins later. */
+	/* The first one that ends later. */
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (lateness->spans[middle].start_ticks <= ticks)
+		if (lateness->spans[middle].end_ticks <= start_ticks)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low)
-		return 0;
-	span = &lateness->spans[low - 1];
-	return span->before_ticks + min_of(ticks, span->end_ticks) - span->start_ticks;
-}
+	for (; low < lateness->count && lateness->spans[low].start_ticks < end_ticks; low++) {
+		const struct late_span *span = &lateness->spans[low];
+		uint64_t from = max_of(span->start_ticks, start_ticks), to = min_of(span->end_ticks, end_ticks);
 
-uint64_t lateness_between(const struct lateness *lateness, uint64_t start_ticks, uint64_t end_ticks)
-{
-	return start_ticks < end_ticks ? sum_until(lateness, end_ticks) - sum_until(lateness, start_ticks) : 0;
+		longest = max_of(longest, to - from);
+	}
+	return longest;
 }

@@ -10,7 +10,6 @@
 struct lateness {
 	struct late_span {
 		uint64_t start_ticks, end_ticks;
-		uint64_t before_ticks; /* sum of those before */
 	} * spans;
 	size_t count;
 	uint64_t least_ticks; /* shorter times are not looked up; UINT64_MAX: the recorder was never late */
@@ -18,5 +17,5 @@ struct lateness {
 
 struct lateness lateness_of(const struct flow_trace *trace);
 void lateness_done(struct lateness *lateness);
-/* The part of that time. */
-uint64_t lateness_between(const struct lateness *lateness, uint64_t start_ticks, uint64_t end_ticks);
+/* The longest part of that time in which it was late: a stall delays who waits once. */
+uint64_t lateness_longest(const struct lateness *lateness, uint64_t start_ticks, uint64_t end_ticks);

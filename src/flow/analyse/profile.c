@@ -163,11 +163,11 @@ static uint8_t group_of_session(const struct profiler *p, uint32_t id)
 	return p->group_of ? p->group_of[index] : 0;
 }
 
-/* The part of that time in which the recorder was late. */
-static inline __attribute__((always_inline)) uint64_t late_between(const struct profiler *p, uint64_t start,
+/* The longest part of that time in which the recorder was late. */
+static inline __attribute__((always_inline)) uint64_t longest_late(const struct profiler *p, uint64_t start,
 								   uint64_t end)
 {
-	return unlikely(end - start >= p->lateness.least_ticks) ? lateness_between(&p->lateness, start, end) : 0;
+	return unlikely(end - start >= p->lateness.least_ticks) ? lateness_longest(&p->lateness, start, end) : 0;
 }
 
 /* Sessions alternate at a place: duplicate cells are merged at the end. */
@@ -309,7 +309,7 @@ static void go_on(struct profiler *p, struct session_state *state, const struct 
 							min_of(segment->start_ticks, state->until.end_ticks)});
 	else if (turn_between(&state->until, segment, &wait)) {
 		wait.late_ticks =
-			late_between(p, min_of(state->until.end_ticks, segment->start_ticks), segment->start_ticks);
+			longest_late(p, min_of(state->until.end_ticks, segment->start_ticks), segment->start_ticks);
 		count_wait(p, segment->index, &wait);
 	}
 	if (wait.is_pause && wait.ticks > state->pause_ticks) {
@@ -445,7 +445,7 @@ static inline __attribute__((always_inline)) void leaf(void *context, const stru
 	struct timed_frame *top;
 
 	call.place = place_of(p, fn);
-	call.late_ticks = late_between(p, start_ticks, end_ticks);
+	call.late_ticks = longest_late(p, start_ticks, end_ticks);
 	p->now = end_ticks;
 	count_in_segment(p, walk, &call);
 	top = &p->frames.items[p->frames.count - 1];
@@ -550,7 +550,7 @@ static void leave_unknown(struct profiler *p, const struct walk *walk, uint64_t 
 	uint64_t unknown = ticks - min_of(max_of(start, frame->known_ticks) + frame->cut_ticks, ticks);
 
 	frame->child_ticks += unknown;
-	frame->child_late_ticks += late_between(p, ticks - unknown, ticks);
+	frame->child_late_ticks += longest_late(p, ticks - unknown, ticks);
 	p->client_ticks += unknown;
 	if (walk_at_root(walk))
 		return;
@@ -565,7 +565,7 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	struct profiler *p = context;
 	struct timed_frame frame;
 	uint64_t start = walk->frames.items[walk->frames.count - 1].ticks, took = ticks - start;
-	uint64_t late = late_between(p, start, ticks);
+	uint64_t late = longest_late(p, start, ticks);
 	struct held_call call;
 
 	if (unlikely(walk->is_end_unknown) && p->examines && walk->root != SIZE_MAX)
@@ -602,7 +602,7 @@ static void leave_out(struct profiler *p, const struct walk *walk, const struct 
 	if (walk->frames.items[walk->frames.count - 1].ticks > op->start_ticks)
 		return;
 	top->child_ticks += op->end_ticks - op->start_ticks;
-	top->child_late_ticks += late_between(p, op->start_ticks, op->end_ticks);
+	top->child_late_ticks += longest_late(p, op->start_ticks, op->end_ticks);
 	p->client_ticks += op->end_ticks - op->start_ticks;
 }
 
@@ -778,7 +778,7 @@ static void see_pause(struct profiler *p, const struct walk *walk, uint64_t star
 			       .delay_ticks =
 				       p->frames.items[i - 1].delay_ticks - p->missed_frames.items[i - 1].delay_ticks,
 			       .cpu_ticks = p->frames.items[i - 1].cpu_ticks - p->missed_frames.items[i - 1].cpu_ticks,
-			       .late_ticks = late_between(p, p->missed_end, start_ticks)});
+			       .late_ticks = longest_late(p, p->missed_end, start_ticks)});
 }
 
 static void note_missed(struct profiler *p, const struct flow_operation *op, uint32_t place)
@@ -819,7 +819,7 @@ static void see_wait(struct profiler *p, const struct walk *walk, const struct f
 	add_pending(p, &(struct pending_wait){.place = place,
 					      .is_other = is_of_others(p, walk, op),
 					      .ticks = op->end_ticks - op->start_ticks,
-					      .late_ticks = late_between(p, op->start_ticks, op->end_ticks)});
+					      .late_ticks = longest_late(p, op->start_ticks, op->end_ticks)});
 	note_missed(p, op, place);
 	p->is_pending_op = true;
 }
