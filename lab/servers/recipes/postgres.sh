@@ -23,7 +23,7 @@ build_postgres() {
 			make -j2 -C "src/$part" install >>"$log" 2>&1 || die "cannot build postgres; see $log"
 		done
 		# initdb needs a current directory.
-		cd "$top"
+		cd "$top" || die "no directory $top"
 		rm -rf "$top/work-postgresql-15-$flavour"
 	fi
 	[ "$to/data" -nt "$here/postgres.sql" ] && return
