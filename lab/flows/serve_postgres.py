@@ -133,7 +133,7 @@ log_min_messages = fatal
 ''')
 
 
-@server('postgres', Queries(), prepare=cluster, apart=True)
+@server('postgres', Queries(), prepare=cluster)
 def postgres(place):
     return [f'{place.servers}/postgres-hooks/bin/postgres', '-D', f'{place.room}/data']
 

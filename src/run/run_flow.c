@@ -70,6 +70,13 @@ static void on_child(void *context, int signal_number _unused_)
 		run_stop(&flow->run, 0);
 }
 
+static void on_wakeup(void *context, uint64_t expirations)
+{
+	struct run_flow *flow = context;
+
+	wakeup_note(&flow->wakeup, clock_monotonic_ns(), expirations);
+}
+
 static int start_program(struct run_source *source, struct run *run)
 {
 	struct run_flow *flow = (struct run_flow *)source;
@@ -90,7 +97,9 @@ static int start_program(struct run_source *source, struct run *run)
 	if (flow->pid == 0)
 		become(flow->command->argv, flow->library, flow->path);
 	run_needs(run, MAY_SIGNAL, 0);
-	return 0;
+	recorder_begin_wakeups(&flow->wakeup);
+	r = loop_add_timer(run->loop, WAKEUP_NS, WAKEUP_NS, on_wakeup, flow, NULL);
+	return r < 0 ? why_set(&run->why, r, "cannot set a timer: %s", strerror(-r)) : 0;
 }
 
 /* The end of the program ends the run. A second signal ends it at once. */
@@ -138,6 +147,8 @@ static int finish_program(struct run_source *source, struct run *run)
 			 strsignal(WTERMSIG(flow->status)));
 	else if (WEXITSTATUS(flow->status))
 		log_warn("flow record: the program ended with code %d", WEXITSTATUS(flow->status));
+	(void)recorder_add_wakeups(flow->path, &flow->wakeup);
+	wakeup_done(&flow->wakeup);
 	return finish_recording(flow, &run->why);
 }
 

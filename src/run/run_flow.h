@@ -2,6 +2,7 @@
 /* Function traces in a run: a source that writes its own trace and has no sinks. */
 #pragma once
 
+#include "flow/record/wakeup.h"
 #include "probe/function_probe.h"
 #include "run/run.h"
 
@@ -17,6 +18,7 @@ struct run_flow {
 	int status;     /* of the program, when it has ended */
 	unsigned asked; /* how often it was asked to end */
 	bool loadable;  /* the recorder can be loaded into it */
+	struct wakeup wakeup;
 	/* Or functions of a process that runs already. */
 	struct probe_options options;
 	struct function_probe *probe;

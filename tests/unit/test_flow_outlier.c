@@ -404,6 +404,172 @@ TEST(another_process_is_delayed_as_this_one_is)
 	}
 }
 
+/*
+ * Two answers of another process come 40 ms late, while the recorder waited for a CPU as well, or at another time; or
+ * it is not known whether the thread was on a CPU.
+ */
+TEST(who_waits_while_the_machine_stalls_waits_for_nothing_else)
+{
+	static const struct {
+		unsigned late_ns; /* after the request; 0: never */
+		bool has_looks, is_named;
+	} cases[] = {{0, true, true}, {1500000, true, false}, {45000000, true, true}, {1500000, false, true}};
+
+	for (size_t k = 0; k < ARRAY_SIZE(cases); k++) {
+		_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		unsigned long long now = 1000;
+
+		buf_add_format(&text,
+			       "thread 1 pid=1 tid=1 name=x\nthread 2 pid=1 tid=2 name=y\n1 0 call main\n"
+			       "1 1 op-listen fd=3 result=0 socket=99\n%u 2 delay 0 1 0\n",
+			       cases[k].has_looks ? 1 : 2);
+		for (unsigned i = 1; i <= 20; i++) {
+			bool is_slow = i == 11 || i == 16;
+			unsigned long long took = is_slow ? 40000000 : 300000, at = now + 40;
+
+			/* It wakes up every 2 ms: the first 1.5 of the 40 are not noticed. */
+			if (cases[k].late_ns && is_slow)
+				buf_add_format(&text, "late %llu 38500000\n", at + cases[k].late_ns);
+			add_accept(&text, now, i, 99);
+			buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n",
+				       now + 10, now + 15, i);
+			buf_add_format(&text, "1 %llu call ask\n1 %llu op-connect fd=6 result=0 took=5 socket=%u\n",
+				       now + 20, now + 25, 5000 + i);
+			buf_add_format(&text, "1 %llu op-read fd=6 result=9 took=%llu socket=%u\n", at, took, 5000 + i);
+			if (cases[k].has_looks)
+				buf_add_format(&text, "1 %llu delay-op 0 1 20000\n", at + took + 1);
+			buf_add_format(&text, "1 %llu return\n", at + took + 2);
+			buf_add_format(&text, "1 %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n1 %llu return\n",
+				       at + took + 10, i, at + took + 20);
+			now = at + took + 100000000;
+		}
+		trace = sample_of_text(buf_text(&text));
+		c = compare(trace, &s);
+		unit_note("case %zu: %s", k, c->answer);
+		CHECK_EQ_UINT(c->divergence.count, cases[k].is_named);
+	}
+}
+
+/* As many short calls as long as one, which lost its CPU: they have the CPU time, and it has the delay. */
+TEST(a_call_that_lost_its_cpu_did_not_compute)
+{
+	for (unsigned has_computed = 0; has_computed < 2; has_computed++) {
+		_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		unsigned long long now = 1000;
+
+		buf_add_text(&text,
+			     "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=99\n"
+			     "1 2 delay 0 1 0\n");
+		for (unsigned i = 1; i <= 40; i++) {
+			bool is_hit = i == 18 || i == 33;
+			unsigned ns = is_hit ? 30000000 : 20000;
+
+			add_accept(&text, now, i, 99);
+			buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n",
+				       now + 10, now + 15, i);
+			now += 20;
+			for (unsigned k = 0; k < 200; k++, now += 50000)
+				buf_add_format(&text, "1 %llu call step\n1 %llu return\n", now, now + 49990);
+			buf_add_format(&text, "1 %llu call look\n1 %llu return\n", now, now + ns);
+			now += ns;
+			/* Ten of these milliseconds are in the steps. */
+			buf_add_format(&text, "1 %llu delay %u 1 %u\n", now + 1, is_hit && !has_computed ? 30000000 : 0,
+				       is_hit && has_computed ? 40000000 : 10000000);
+			buf_add_format(&text, "1 %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n1 %llu return\n",
+				       now + 2, i, now + 10);
+			now += 1000;
+		}
+		trace = sample_of_text(buf_text(&text));
+		c = compare(trace, &s);
+		unit_note("%s", c->answer);
+		REQUIRE(c->divergence.count == has_computed);
+		if (has_computed) {
+			CHECK_EQ_TEXT(c->all.items[0].function, "look");
+			CHECK_EQ_UINT(c->all.items[0].time, PROFILE_CPU);
+		}
+	}
+}
+
+/* A thread that neither ran nor was ready waited for somebody, who is delayed as this program is. */
+TEST(what_a_program_waits_for_without_a_socket_is_delayed_as_well)
+{
+	static const struct {
+		double delay, work;
+		bool is_named;
+	} cases[] = {{0, 14, true}, {5, 14, false}, {5, 80, true}};
+
+	for (size_t k = 0; k < ARRAY_SIZE(cases); k++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		struct served all[40];
+
+		for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
+			all[i] = (struct served){.work = 0.1, .cpu = 0.1, .other = 0.1, .runs = 1};
+		for (unsigned i = 5; i < 35; i += 10)
+			all[i].work += all[i].delay = cases[k].delay;
+		all[18].work = all[31].work = cases[k].work;
+		c = compare_served(all, ARRAY_SIZE(all), &trace, &s);
+		unit_note("case %zu: %s", k, c->answer);
+		CHECK_EQ_UINT(c->divergence.count, cases[k].is_named);
+	}
+}
+
+/* A handler polls, with the client's descriptor among others or not, and then writes the answer, or reads more. */
+TEST(a_poll_that_reports_another_descriptor_waited_for_that)
+{
+	static const struct {
+		const char *reported, *after;
+		bool is_named;
+	} cases[] = {
+		{"ready=8:1", "op-write fd=5 result=9 took=5 aux=9", true},
+		{"ready=5:4", "op-write fd=5 result=9 took=5 aux=9", false},
+		{"ready=8:1 ready=5:4", "op-write fd=5 result=9 took=5 aux=9", false},
+		/* Woken up for another reason, it goes on to wait for the client. */
+		{"ready=8:1", "op-read fd=5 result=-11 took=5", false},
+	};
+
+	for (size_t k = 0; k < ARRAY_SIZE(cases); k++) {
+		_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		unsigned long long now = 1000;
+
+		buf_add_text(&text,
+			     "thread 1 pid=1 tid=1 name=x\n1 0 call main\n1 1 op-listen fd=3 result=0 socket=99\n"
+			     "1 2 delay 0 1 0\n");
+		for (unsigned i = 1; i <= 20; i++) {
+			unsigned long long took = i == 11 || i == 16 ? 200000000 : 300000;
+
+			add_accept(&text, now, i, 99);
+			buf_add_format(&text, "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n",
+				       now + 10, now + 15, i);
+			buf_add_format(&text,
+				       "1 %llu call lock\n1 %llu op-wait fd=-1 result=1 took=%llu aux=60000 %s\n",
+				       now + 20, now + 30, took, cases[k].reported);
+			now += took + 40;
+			buf_add_format(&text, "1 %llu return\n1 %llu %s socket=%u\n", now, now + 5, cases[k].after, i);
+			buf_add_format(&text, "1 %llu op-write fd=5 result=9 took=5 socket=%u aux=9\n", now + 20, i);
+			buf_add_format(&text, "1 %llu return\n1 %llu op-close fd=5 took=5 socket=%u\n", now + 30,
+				       now + 40, i);
+			now += 1000;
+		}
+		trace = sample_of_text(buf_text(&text));
+		c = compare(trace, &s);
+		unit_note("case %zu: %s", k, c->answer);
+		REQUIRE(c->divergence.count == cases[k].is_named);
+		if (cases[k].is_named)
+			CHECK_EQ_TEXT(c->all.items[0].function, "lock");
+	}
+}
+
 /* What a request that no other session makes usually takes is not known. */
 TEST(a_kind_of_request_that_no_other_session_makes_may_compute_longer)
 {

@@ -474,6 +474,33 @@ TEST(a_connection_passed_to_another_process_is_one_session)
 	CHECK(session.is_open);
 }
 
+TEST(a_process_that_exits_closes_its_connection)
+{
+	static const char *const text = "thread 1 pid=10 tid=10 name=master\n"
+					"thread 2 pid=11 tid=11 name=child\n"
+					"1 0 call p!main\n"
+					"1 1 op-listen socket=9 fd=3\n"
+					"1 10 socket socket=1 fd=5 cookie=77 local=10.0.0.1:80 remote=10.0.0.2:1001\n"
+					"1 20 op-accept socket=1 fd=5 result=5 took=10\n"
+					"1 50 op-close socket=1 fd=5\n"
+					"2 55 call p!serve\n"
+					"2 60 op-read socket=1 fd=5 result=10\n"
+					"2 70 op-write socket=1 fd=5 result=20\n"
+					"2 80 op-read socket=1 fd=5 result=5\n"
+					"%s"
+					"1 2000000 return\n";
+
+	for (unsigned exits = 0; exits < 2; exits++) {
+		_cleanup_free_ char *made = xasprintf(text, exits ? "2 90 exit\n" : "");
+		_cleanup_flow_trace_ struct flow_trace *trace = sample_of_text(made);
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &(struct demux_options){});
+
+		REQUIRE(s->list.count == 1);
+		CHECK_EQ_INT(flow_session_at(s, 0).is_open, !exits);
+		CHECK(exits ? s->list.items[0].end_ticks < 100 : s->list.items[0].end_ticks == 2000000);
+	}
+}
+
 TEST(a_signature_tells_sessions_by_an_argument)
 {
 	_cleanup_flow_trace_ struct flow_trace *trace = sample_of_text("thread 1 pid=1 tid=1 name=x\n"

@@ -118,6 +118,8 @@ TEST(calls_and_returns_come_back_with_their_times)
 static const char *const sample =
 	"thread 1 pid=10 tid=10 name=main\n"
 	"thread 2 pid=10 tid=11 name=worker\n"
+	"late 120 30000\n"
+	"late 2000000 4500000\n"
 	"1 0 call srv!main\n"
 	"1 100 call srv!accept_loop\n"
 	"1 150 socket socket=1 fd=5 family=2 type=1 cookie=77 local=127.0.0.1:80 remote=127.0.0.1:4567\n"
@@ -138,7 +140,8 @@ static const char *const sample =
 	"1 2000002900 return\n"
 	"1 2000003900 lost 17 signal\n"
 	"1 2000004900 stack srv!main; srv!accept_loop\n"
-	"1 2000005900 return\n";
+	"1 2000005900 return\n"
+	"1 2000006000 exit\n";
 
 static void dump(const struct flow_trace *trace, struct buf *to)
 {
@@ -174,6 +177,26 @@ TEST(text_reads_back_as_itself)
 	CHECK_EQ_UINT(check.faults, 0);
 	CHECK_EQ_UINT(check.operations, 3);
 	CHECK_EQ_UINT(check.open, 1);
+}
+
+/* Of recordings that followed each other in one file. */
+TEST(times_without_a_cpu_are_in_order_and_apart)
+{
+	static const char *const text =
+		"thread 1 pid=10 tid=10 name=main\n1 0 call srv!main\n1 9000 return\n"
+		"late 500 100\nlate 100 50\nlate 550 200\nlate 560 10\nlate 900 0\nlate 750 1\n";
+	struct trace_writer *writer = new_writer(&(struct trace_writer_options){});
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	struct why why = {};
+
+	CHECK_EQ_INT(trace_text_import(text, strlen(text), writer, &why), 0);
+	CHECK_EQ_INT(trace_writer_close(writer), 0);
+	trace = open_trace();
+	REQUIRE(trace->late_count == 2);
+	CHECK_EQ_UINT(trace->late[0].due_ticks, 100);
+	CHECK_EQ_UINT(trace->late[0].awake_ticks, 150);
+	CHECK_EQ_UINT(trace->late[1].due_ticks, 500);
+	CHECK_EQ_UINT(trace->late[1].awake_ticks, 751);
 }
 
 TEST(text_that_makes_no_sense_is_refused_with_its_line)

@@ -22,6 +22,8 @@ build_postgres() {
 		for part in common port backend timezone backend/snowball pl/plpgsql/src interfaces/libpq bin/initdb; do
 			make -j2 -C "src/$part" install >>"$log" 2>&1 || die "cannot build postgres; see $log"
 		done
+		# initdb needs a current directory.
+		cd "$top" || die "no directory $top"
 		rm -rf "$top/work-postgresql-15-$flavour"
 	fi
 	[ "$to/data" -nt "$here/postgres.sql" ] && return

@@ -260,6 +260,15 @@ static void learn_operation(struct demux *demux, const struct flow_operation *op
 	}
 }
 
+static int by_process(const void *a, const void *b)
+{
+	const struct demux_exit *one = a, *other = b;
+
+	if (one->pid != other->pid)
+		return one->pid < other->pid ? -1 : 1;
+	return one->ticks < other->ticks ? -1 : one->ticks > other->ticks;
+}
+
 static void learn_sockets(struct demux *demux)
 {
 	for (size_t i = 0; i < demux->trace->thread_count; i++) {
@@ -280,6 +289,7 @@ static void learn_sockets(struct demux *demux)
 				learn_socket(demux, &seen);
 		}
 	}
+	vec_sort(&demux->exits, by_process);
 }
 
 /* The number that the receiving process gave to a socket leads to that of the process which accepted it. */

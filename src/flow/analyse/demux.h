@@ -134,7 +134,7 @@ struct demux {
 	SPILL(uint32_t) thread_session; /* by thread: number of its first session from a signature, plus 1 */
 	bool has_values;                /* values are passed between threads */
 	demux_pushes pushes;            /* by value, then time; demux_learn_pushes */
-	VEC(struct demux_exit) exits;   /* of processes that ended by themselves */
+	VEC(struct demux_exit) exits;   /* of processes that ended by themselves, by process */
 	bool has_strays;                /* connections are opened by calls that serve no client */
 	demux_ties ties;                /* by outgoing connection, then time */
 };

@@ -27,6 +27,7 @@
 #define TAIL_CPU    2.5
 #define TAIL_CLIENT 2.0
 #define TAIL_OWN    3.0
+#define TAIL_OTHERS 2.0
 #define TAIL_NOISY  1.0
 /* It is estimated from this number of excesses, at least and at most, down to the least that is assumed. */
 #define TAIL_SAMPLES_LEAST 10
@@ -344,7 +345,7 @@ static double tail_after(const struct time_search *t, size_t count, enum profile
 	size_t m = 0;
 
 	if (time == PROFILE_OWN)
-		tail = t->o->cells->delays.is_known ? TAIL_OWN : TAIL_NOISY;
+		tail = !t->o->cells->delays.is_known ? TAIL_NOISY : t->others > 0 ? TAIL_OTHERS : TAIL_OWN;
 	while (m < TAIL_SAMPLES && count + m + 1 < t->count && t->samples[count + m + 1].excess >= least)
 		m++;
 	if (m < TAIL_SAMPLES_LEAST)
@@ -368,8 +369,8 @@ static double expect(const struct time_search *t, enum profile_time time, size_t
 }
 
 /*
- * Scheduling delay that another process may have per reply: it wakes up for the request, starts a thread, is preempted.
- * Its threads are not recorded; their delays are taken to be as long as those of this program. Long ones are rare.
+ * Scheduling delay of whoever is waited for: another process may have several per reply, since it wakes up for the
+ * request, starts a thread, is preempted. They are taken to be as long as those of this program. Long ones are rare.
  */
 static double delays_of_others(const struct time_search *t)
 {
@@ -378,6 +379,15 @@ static double delays_of_others(const struct time_search *t)
 	for (size_t i = 1; i <= NEXT; i++)
 		sum += delay_noise_longest(&t->noise, i);
 	return sum;
+}
+
+/*
+ * Own time beyond CPU time, which is compared separately, and beyond scheduling delay: the thread waited for another
+ * process or thread, or a timer.
+ */
+static bool waits_for_others(const struct time_search *t, enum profile_time time)
+{
+	return time == PROFILE_OWN && (t->others > 0 || t->o->cells->delays.has_cpu);
 }
 
 /* So many sessions, the last with this excess, by chance. */
@@ -391,7 +401,7 @@ static double set_chance(const struct time_search *t, enum profile_time time, do
 	 * take. */
 	if (t->others > 0 && k * 2 > t->others && excess < ALONE_NS)
 		return 1;
-	if (t->others > 0 && excess < min_of(delays_of_others(t), SLICES_NS))
+	if (waits_for_others(t, time) && excess < min_of(delays_of_others(t), SLICES_NS))
 		return 1;
 	/* As many recorded scheduling delays are at least as long. */
 	if (time == PROFILE_OWN && delay_noise_count(&t->noise, excess) >= k)

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 
+#include "flow/analyse/lateness.h"
 #include "flow/trace/digest.h"
 
 /* Sessions among which a thread's delay is shared. */
@@ -11,6 +12,8 @@
 #define PATIENT_PART 10000
 /* Times that a thread was given a CPU between two looks at its delays, that are counted. */
 #define RUNS_MAX 256u
+/* A call may have lost its CPU, or have waited, if its own time is at least this part of a second. */
+#define LONG_PART 10000
 /* What is called after this share of the waits is a part of the loop. */
 #define EACH_ROUND 0.9
 
@@ -20,12 +23,13 @@ struct timed_frame {
 	uint32_t place;
 	uint32_t last; /* place of the previous callee; 0: none */
 	uint64_t child_ticks;
-	uint64_t known_ticks; /* when the last operation or callee here ended; 0: none did */
-	uint64_t cut_ticks;   /* duration of a callee that did not return */
-	bool has_operation;   /* here, or in such a callee */
-	uint64_t seen_ticks;  /* self time up to the last look at the thread, */
-	uint64_t delay_ticks; /* what of it was scheduling delay, */
-	uint64_t cpu_ticks;   /* and CPU time */
+	uint64_t child_late_ticks; /* part of it in which the recorder was late */
+	uint64_t known_ticks;      /* when the last operation or callee here ended; 0: none did */
+	uint64_t cut_ticks;        /* duration of a callee that did not return */
+	bool has_operation;        /* here, or in such a callee */
+	uint64_t seen_ticks;       /* self time up to the last look at the thread, */
+	uint64_t delay_ticks;      /* what of it was scheduling delay, */
+	uint64_t cpu_ticks;        /* and CPU time */
 };
 
 /* A call whose session is still unknown; calls 0: only a correction of the self time, modulo 2^64. */
@@ -34,6 +38,7 @@ struct held_call {
 	uint32_t calls;
 	uint64_t ticks, self_ticks;
 	uint64_t seen_ticks, delay_ticks, cpu_ticks; /* as in timed_frame */
+	uint64_t late_ticks;                         /* part of self_ticks in which the recorder was late */
 };
 
 /* Per-call figures of a place and group, separate from the rest: those of one session fit into the cache. */
@@ -58,7 +63,8 @@ struct idle_work {
 /* Waits in one place for whatever the next operation is about: their time as it was counted. */
 struct pending_wait {
 	uint32_t place;
-	uint64_t ticks, delay_ticks, cpu_ticks;
+	bool is_other; /* something else than the client's socket ended it */
+	uint64_t ticks, delay_ticks, cpu_ticks, late_ticks;
 };
 
 /* Scheduling delay and CPU time of an open call when a poll in it timed out. */
@@ -66,9 +72,15 @@ struct missed_frame {
 	uint64_t delay_ticks, cpu_ticks;
 };
 
-/* What was last given to epoll with a socket, and when. */
+/* What was last given to epoll with a socket, and when; its descriptor plus 1, 0: unknown. */
 struct watched {
 	uint64_t data, ticks;
+	uint32_t fd;
+};
+
+/* Own time at a place, and what of it is in calls that may have waited. */
+struct own_time {
+	double ticks, long_ticks;
 };
 
 struct profiler {
@@ -110,6 +122,8 @@ struct profiler {
 	bool is_pending_op;            /* or is the last one in `pending` */
 	struct profile_delays *delays; /* NULL: not examined */
 	VEC(uint32_t) window;          /* cells with own time since the last look at the thread's delays */
+	VEC(struct own_time) own;      /* at all places, at a look */
+	uint64_t long_ticks;           /* own time of a call that may have waited */
 	bool is_idle_op;               /* the last operation is the one of idle_ticks */
 	uint64_t held_delay_ns;        /* of the open segment, whose session is still unknown, */
 	uint64_t held_cpu_ns;          /* and its CPU time */
@@ -130,6 +144,7 @@ struct profiler {
 	} * guesses[2];
 	struct hot_figures *hot[PROFILE_GROUPS]; /* by place */
 	struct profile_cells *cells;             /* instead of figures; NULL: not requested */
+	struct lateness lateness;                /* with cells */
 	uint32_t *last_cell;                     /* by place: cell of the last session there, plus 1 */
 	uint32_t index;                          /* of the open segment's session in the list, DEMUX_NONE */
 	SPILL(uint32_t) dispatchers;             /* by function: place; 0: none so far */
@@ -146,6 +161,13 @@ static uint8_t group_of_session(const struct profiler *p, uint32_t id)
 	if (index == DEMUX_NONE)
 		return p->rest_group;
 	return p->group_of ? p->group_of[index] : 0;
+}
+
+/* The longest part of that time in which the recorder was late. */
+static inline __attribute__((always_inline)) uint64_t longest_late(const struct profiler *p, uint64_t start,
+								   uint64_t end)
+{
+	return unlikely(end - start >= p->lateness.least_ticks) ? lateness_longest(&p->lateness, start, end) : 0;
 }
 
 /* Sessions alternate at a place: duplicate cells are merged at the end. */
@@ -166,6 +188,7 @@ static void count_in_cell(struct profiler *p, const struct held_call *call)
 {
 	struct profile_cells *cells = p->cells;
 	struct profile_cell *cell;
+	uint64_t own;
 
 	if (p->index == DEMUX_NONE || (p->since_ns && flow_ns(p->s->trace, p->now) < p->since_ns[p->index]))
 		return;
@@ -176,12 +199,16 @@ static void count_in_cell(struct profiler *p, const struct held_call *call)
 	cell->calls += call->calls;
 	cell->ticks[PROFILE_OWN] += call->self_ticks;
 	cell->delay_ticks += call->delay_ticks;
+	/* Where the thread's CPU time is not known, it may have computed. */
+	cell->late_ticks += p->delay_ticks ? call->late_ticks : 0;
 	cell->ticks[PROFILE_CPU] += call->cpu_ticks;
 	if (!p->delays->is_known)
 		return;
 	if (!cell->window_ticks)
 		vec_push(&p->window, (uint32_t)(cell - cells->list.items));
-	cell->window_ticks += call->self_ticks - min_of(call->self_ticks, call->seen_ticks);
+	own = call->self_ticks - min_of(call->self_ticks, call->seen_ticks);
+	cell->window_ticks += own;
+	cell->window_long_ticks += (int64_t)own >= (int64_t)p->long_ticks ? own : 0;
 }
 
 /* How early in a session the call is made: the calls of its segment that ended before. */
@@ -234,8 +261,12 @@ static void count_wait_in_cell(struct profiler *p, uint32_t index, const struct 
 
 	if (!ticks || p->since_ns)
 		return;
-	if (slot != DEMUX_NONE)
-		cell_at(p, waiting_place(p, wait), slot)->ticks[wait->time] += ticks;
+	if (slot != DEMUX_NONE) {
+		struct profile_cell *cell = cell_at(p, waiting_place(p, wait), slot);
+
+		cell->ticks[wait->time] += ticks;
+		cell->late_ticks += wait->time == PROFILE_OWN ? min_of(wait->late_ticks, ticks) : 0;
+	}
 	if (wait->time == PROFILE_OWN)
 		p->cells->own_ticks.items[index] += ticks;
 }
@@ -276,8 +307,11 @@ static void go_on(struct profiler *p, struct session_state *state, const struct 
 			   &(struct turn_wait){.place = state->until.place,
 					       .ticks = segment->start_ticks -
 							min_of(segment->start_ticks, state->until.end_ticks)});
-	else if (turn_between(&state->until, segment, &wait))
+	else if (turn_between(&state->until, segment, &wait)) {
+		wait.late_ticks =
+			longest_late(p, min_of(state->until.end_ticks, segment->start_ticks), segment->start_ticks);
 		count_wait(p, segment->index, &wait);
+	}
 	if (wait.is_pause && wait.ticks > state->pause_ticks) {
 		state->pause_ticks = wait.ticks;
 		state->pause_calls = segment->calls_before;
@@ -411,10 +445,12 @@ static inline __attribute__((always_inline)) void leaf(void *context, const stru
 	struct timed_frame *top;
 
 	call.place = place_of(p, fn);
+	call.late_ticks = longest_late(p, start_ticks, end_ticks);
 	p->now = end_ticks;
 	count_in_segment(p, walk, &call);
 	top = &p->frames.items[p->frames.count - 1];
 	top->child_ticks += took;
+	top->child_late_ticks += call.late_ticks;
 	top->known_ticks = end_ticks;
 	top->last = call.place;
 }
@@ -514,6 +550,7 @@ static void leave_unknown(struct profiler *p, const struct walk *walk, uint64_t 
 	uint64_t unknown = ticks - min_of(max_of(start, frame->known_ticks) + frame->cut_ticks, ticks);
 
 	frame->child_ticks += unknown;
+	frame->child_late_ticks += longest_late(p, ticks - unknown, ticks);
 	p->client_ticks += unknown;
 	if (walk_at_root(walk))
 		return;
@@ -527,7 +564,8 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 {
 	struct profiler *p = context;
 	struct timed_frame frame;
-	uint64_t took = ticks - walk->frames.items[walk->frames.count - 1].ticks;
+	uint64_t start = walk->frames.items[walk->frames.count - 1].ticks, took = ticks - start;
+	uint64_t late = longest_late(p, start, ticks);
 	struct held_call call;
 
 	if (unlikely(walk->is_end_unknown) && p->examines && walk->root != SIZE_MAX)
@@ -536,6 +574,8 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	call = (struct held_call){
 		frame.place,    1, took, took - min_of(took, frame.child_ticks), frame.seen_ticks, frame.delay_ticks,
 		frame.cpu_ticks};
+	/* That of short callees was not looked up. */
+	call.late_ticks = min_of(late - min_of(late, frame.child_late_ticks), call.self_ticks);
 	p->now = ticks;
 	if (walk->root == SIZE_MAX)
 		count(p, p->rest_group, &call);
@@ -546,6 +586,7 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	p->frames.count--;
 	if (p->frames.count) {
 		p->frames.items[p->frames.count - 1].child_ticks += took;
+		p->frames.items[p->frames.count - 1].child_late_ticks += late;
 		p->frames.items[p->frames.count - 1].last = frame.place;
 		if (likely(!walk->is_end_unknown))
 			p->frames.items[p->frames.count - 1].known_ticks = ticks;
@@ -561,20 +602,28 @@ static void leave_out(struct profiler *p, const struct walk *walk, const struct 
 	if (walk->frames.items[walk->frames.count - 1].ticks > op->start_ticks)
 		return;
 	top->child_ticks += op->end_ticks - op->start_ticks;
+	top->child_late_ticks += longest_late(p, op->start_ticks, op->end_ticks);
 	p->client_ticks += op->end_ticks - op->start_ticks;
 }
 
-/* The pending waits were for the client after all: their sum, at the place of the longest. */
-static struct turn_wait take_pending(struct profiler *p, const struct walk *walk)
+/*
+ * The pending waits were for the client after all: their sum, at the place of the longest. Unless it was something else
+ * that the program waited for, to write then.
+ */
+static struct turn_wait take_pending(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
 {
+	bool is_write = op->op == FLOW_OP_WRITE || op->op == FLOW_OP_SENDFILE;
 	struct turn_wait all = {};
 	uint64_t most = 0;
 
 	vec_each(&p->pending, wait) {
+		if (is_write && wait->is_other)
+			continue;
 		count_in_segment(p, walk,
 				 &(struct held_call){.place = wait->place,
 						     .self_ticks = -wait->ticks,
 						     .delay_ticks = -wait->delay_ticks,
+						     .late_ticks = -wait->late_ticks,
 						     .cpu_ticks = -wait->cpu_ticks});
 		all.ticks += wait->ticks;
 		if (wait->ticks > most) {
@@ -642,7 +691,7 @@ static void see_in_segment(struct profiler *p, const struct walk *walk, const st
 	if (!is_own_client(p, walk, op)) {
 		turn_other(&p->segment, op, place);
 	} else {
-		struct turn_wait pending = take_pending(p, walk);
+		struct turn_wait pending = take_pending(p, walk, op);
 		bool counts;
 
 		see_begin(p, &p->segment, op);
@@ -700,10 +749,11 @@ static void see_outside(struct profiler *p, const struct walk *walk, const struc
 static void add_pending(struct profiler *p, const struct pending_wait *more)
 {
 	vec_each(&p->pending, wait)
-		if (wait->place == more->place) {
+		if (wait->place == more->place && wait->is_other == more->is_other) {
 			wait->ticks += more->ticks;
 			wait->delay_ticks += more->delay_ticks;
 			wait->cpu_ticks += more->cpu_ticks;
+			wait->late_ticks += more->late_ticks;
 			return;
 		}
 	vec_push(&p->pending, *more);
@@ -723,9 +773,12 @@ static void see_pause(struct profiler *p, const struct walk *walk, uint64_t star
 	if (!i || i - 1 < walk->root || pause > p->missed.ticks)
 		return;
 	add_pending(p, &(struct pending_wait){
-			       p->frames.items[i - 1].place, pause,
-			       p->frames.items[i - 1].delay_ticks - p->missed_frames.items[i - 1].delay_ticks,
-			       p->frames.items[i - 1].cpu_ticks - p->missed_frames.items[i - 1].cpu_ticks});
+			       .place = p->frames.items[i - 1].place,
+			       .ticks = pause,
+			       .delay_ticks =
+				       p->frames.items[i - 1].delay_ticks - p->missed_frames.items[i - 1].delay_ticks,
+			       .cpu_ticks = p->frames.items[i - 1].cpu_ticks - p->missed_frames.items[i - 1].cpu_ticks,
+			       .late_ticks = longest_late(p, p->missed_end, start_ticks)});
 }
 
 static void note_missed(struct profiler *p, const struct flow_operation *op, uint32_t place)
@@ -739,6 +792,21 @@ static void note_missed(struct profiler *p, const struct flow_operation *op, uin
 			 ((struct missed_frame){p->frames.items[i].delay_ticks, p->frames.items[i].cpu_ticks}));
 }
 
+/* The wait reported something, but not the client's socket: poll reports descriptors, epoll what it was given. */
+static bool is_of_others(const struct profiler *p, const struct walk *walk, const struct flow_operation *op)
+{
+	uint32_t index = walk->session == DEMUX_NONE ? DEMUX_NONE : p->s->demux->sessions.items[walk->session].socket;
+	const struct watched *client = index < p->watched.count ? &p->watched.items[index] : NULL;
+	bool is_poll = op->fd < 0, is_known = client && (is_poll ? client->fd > 0 : client->ticks > 0);
+	struct flow_ready ready;
+	uint32_t i = 0;
+
+	for (; is_known && flow_operation_ready(op, i, &ready); i++)
+		if (ready.data == (is_poll ? client->fd - UINT64_C(1) : client->data))
+			return false;
+	return i > 0;
+}
+
 /* A wait is for the client if the next operation is on its socket; unless it is known to be for another one. */
 static void see_wait(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
 {
@@ -748,7 +816,10 @@ static void see_wait(struct profiler *p, const struct walk *walk, const struct f
 		return;
 	if (p->missed_end && p->missed.place == place)
 		see_pause(p, walk, op->start_ticks);
-	add_pending(p, &(struct pending_wait){.place = place, .ticks = op->end_ticks - op->start_ticks});
+	add_pending(p, &(struct pending_wait){.place = place,
+					      .is_other = is_of_others(p, walk, op),
+					      .ticks = op->end_ticks - op->start_ticks,
+					      .late_ticks = longest_late(p, op->start_ticks, op->end_ticks)});
 	note_missed(p, op, place);
 	p->is_pending_op = true;
 }
@@ -785,7 +856,17 @@ static void note_watch(struct profiler *p, const struct flow_operation *op)
 		return;
 	if (p->watched.count <= index)
 		spill_fill(&p->watched, p->s->demux->sockets.count);
-	p->watched.items[index] = (struct watched){op->aux, op->end_ticks};
+	p->watched.items[index].data = op->aux;
+	p->watched.items[index].ticks = op->end_ticks;
+}
+
+static void note_descriptor(struct profiler *p, const struct flow_operation *op)
+{
+	uint32_t index = demux_socket_find(p->s->demux, op->socket);
+
+	if (p->watched.count <= index)
+		spill_fill(&p->watched, p->s->demux->sockets.count);
+	p->watched.items[index].fd = (uint32_t)op->fd + 1;
 }
 
 static void examine(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
@@ -799,6 +880,8 @@ static void examine(struct profiler *p, const struct walk *walk, const struct fl
 	place->polls |= op->op == FLOW_OP_WAIT;
 	place->moves_bytes |= demux_is_data(op);
 	p->is_client_op = walk->op_session != DEMUX_NONE && is_own_client(p, walk, op);
+	if (p->is_client_op)
+		note_descriptor(p, op);
 	p->last_wait = (struct turn_wait){};
 	p->is_pending_op = false;
 	if (op->op != FLOW_OP_WAIT)
@@ -879,6 +962,11 @@ static void share_time(uint64_t own, const struct look_shares *share, uint64_t *
 	*cpu_ticks += (uint64_t)((double)own * share->cpu);
 }
 
+/* The same at places: CPU time of short calls, and up to a level of long ones; of the rest, this part is delay. */
+struct place_shares {
+	double cpu, level, delay;
+};
+
 /* The part of these ticks that each session of the window, also that of the open segment, was delayed or computed. */
 static void share_among_sessions(struct profiler *p, uint64_t open, const struct look_shares *share)
 {
@@ -922,18 +1010,80 @@ static uint64_t cell_own(const struct profile_cell *cell)
 	return (int64_t)cell->window_ticks > 0 ? cell->window_ticks : 0;
 }
 
-/* Own time since the last look, at all places. It may be more than that of the sessions: a poll may be the client's. */
-static uint64_t window_own(const struct profiler *p, const struct walk *walk, size_t root, uint64_t now)
+static struct own_time own_of_call(const struct profiler *p, uint64_t own)
 {
-	uint64_t own = 0;
+	return (struct own_time){(double)own, own >= p->long_ticks ? (double)own : 0};
+}
 
+static struct own_time own_of_cell(const struct profile_cell *cell)
+{
+	uint64_t own = cell_own(cell);
+
+	return (struct own_time){(double)own, (double)min_of(cell->window_long_ticks, own)};
+}
+
+/* Own times since the last look, at all places: more than that of the sessions if a poll is the client's. */
+static void collect_own(struct profiler *p, const struct walk *walk, size_t root, uint64_t now)
+{
+	p->own.count = 0;
 	vec_each(&p->window, at)
-		own += cell_own(&p->cells->list.items[*at]);
+		vec_push(&p->own, own_of_cell(&p->cells->list.items[*at]));
 	vec_each(&p->held, call)
-		own += held_own(call);
+		vec_push(&p->own, own_of_call(p, held_own(call)));
 	for (size_t i = root; i < p->frames.count; i++)
-		own += open_own(p, walk, i, now);
-	return own;
+		vec_push(&p->own, own_of_call(p, open_own(p, walk, i, now)));
+}
+
+/* So much of each is used up when all are, each up to the level. */
+static double level_of(const struct profiler *p, double ticks)
+{
+	size_t under = 0, before;
+	double level, sum = 0;
+
+	do {
+		before = under;
+		level = (ticks - sum) / (double)(p->own.count - under);
+		sum = 0;
+		under = 0;
+		vec_each(&p->own, own)
+			if (own->long_ticks <= level) {
+				sum += own->long_ticks;
+				under++;
+			}
+	} while (under != before && under < p->own.count);
+	return level;
+}
+
+/*
+ * A thread computes in short calls, and loses its CPU, or waits, in few long ones. So short calls have the CPU time;
+ * long ones have what is left of it, each up to the same level. The rest is delay, or a wait.
+ */
+static struct place_shares shares_of_places(const struct profiler *p, double cpu_ticks, double delay_share)
+{
+	double all = 0, in_long = 0, in_short, rest;
+	struct place_shares share = {.cpu = 1, .level = INFINITY};
+
+	vec_each(&p->own, own) {
+		all += own->ticks;
+		in_long += own->long_ticks;
+	}
+	in_short = all - in_long;
+	if (cpu_ticks < in_short)
+		share.cpu = cpu_ticks / in_short;
+	if (cpu_ticks < all)
+		share.level = level_of(p, max_of(cpu_ticks - in_short, 0.0));
+	rest = all - min_of(cpu_ticks, all);
+	share.delay = rest > 0 ? min_of(delay_share * all / rest, 1.0) : 0;
+	return share;
+}
+
+static void share_at_place(struct own_time own, const struct place_shares *share, uint64_t *delay_ticks,
+			   uint64_t *cpu_ticks)
+{
+	double cpu = (own.ticks - own.long_ticks) * share->cpu + min_of(own.long_ticks, share->level);
+
+	*cpu_ticks += (uint64_t)cpu;
+	*delay_ticks += (uint64_t)((own.ticks - cpu) * share->delay);
 }
 
 /* At each place, also in calls that have not returned. */
@@ -941,26 +1091,29 @@ static void look_at_places(struct profiler *p, const struct walk *walk, uint64_t
 			   double delay_share)
 {
 	size_t root = walk->root == SIZE_MAX ? p->frames.count : walk->root;
-	double own_ns = (double)flow_span_ns(p->s->trace, window_own(p, walk, root, now));
-	struct look_shares share = {delay_share, min_of((double)look->cpu_ns / max_of(own_ns, 1.0), 1.0)};
+	double ticks_per_ns = (double)p->s->trace->ticks_per_second / 1e9;
+	struct place_shares share;
 
+	collect_own(p, walk, root, now);
+	share = shares_of_places(p, (double)look->cpu_ns * ticks_per_ns, delay_share);
 	vec_each(&p->window, at) {
 		struct profile_cell *cell = &p->cells->list.items[*at];
 
-		share_time(cell_own(cell), &share, &cell->delay_ticks, &cell->ticks[PROFILE_CPU]);
-		cell->window_ticks = 0;
+		share_at_place(own_of_cell(cell), &share, &cell->delay_ticks, &cell->ticks[PROFILE_CPU]);
+		cell->window_ticks = cell->window_long_ticks = 0;
 	}
 	p->window.count = 0;
 	vec_each(&p->held, call) {
 		uint64_t own = held_own(call);
 
-		share_time(own, &share, &call->delay_ticks, &call->cpu_ticks);
+		share_at_place(own_of_call(p, own), &share, &call->delay_ticks, &call->cpu_ticks);
 		call->seen_ticks += own;
 	}
 	for (size_t i = root; i < p->frames.count; i++) {
 		uint64_t own = open_own(p, walk, i, now);
 
-		share_time(own, &share, &p->frames.items[i].delay_ticks, &p->frames.items[i].cpu_ticks);
+		share_at_place(own_of_call(p, own), &share, &p->frames.items[i].delay_ticks,
+			       &p->frames.items[i].cpu_ticks);
 		p->frames.items[i].seen_ticks += own;
 	}
 }
@@ -1151,6 +1304,7 @@ static void profiler_done(struct profiler *p)
 	spill_done(&p->shared);
 	vec_done(&p->touched);
 	vec_done(&p->window);
+	vec_done(&p->own);
 	vec_done(&p->ready);
 	spill_done(&p->watched);
 	spill_done(&p->idle);
@@ -1174,6 +1328,7 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 		.rest_group = rest_group,
 		.with_seen = with_seen,
 		.examines = examines,
+		.lateness.least_ticks = UINT64_MAX,
 		.bit = DEMUX_NONE,
 	};
 
@@ -1208,16 +1363,19 @@ void profile_cells_fill(struct profile_cells *cells, struct profile *profile, co
 		.delays = &cells->delays,
 		.segments = 1,
 		.examines = true,
+		.long_ticks = view->sessions->trace->ticks_per_second / LONG_PART,
 		.fn_of = view->fn_of,
 		.since_ns = view->since_ns,
 	};
 
 	profile_cells_begin(cells, view);
+	p.lateness = lateness_of(view->sessions->trace);
 	walk_all(&p);
 	count_shared_waits(&p);
 	count_last_waits(&p);
 	cells->place_count = p.room;
 	profile_cells_end(cells, profile);
+	lateness_done(&p.lateness);
 	profiler_done(&p);
 }
 

@@ -106,13 +106,21 @@ struct profile_cell {
 	uint64_t calls;
 	uint64_t ticks[PROFILE_TIMES]; /* without callees */
 	uint64_t delay_ticks;          /* part of its own time: the thread was on the run queue */
-	uint64_t window_ticks;         /* own time since the last look at that, while the trace is read */
+	uint64_t late_ticks;           /* and in which the recorder was late (lateness.h) */
+	uint64_t window_ticks;         /* own time since the last look at that, while the trace is read, */
+	uint64_t window_long_ticks;    /* and that of calls with much of it */
 };
 
-/* Own time of the thread without its scheduling delay. */
+/*
+ * Own time of the thread without its scheduling delay, and without that of whoever it waited for: the time in which the
+ * recorder was late as well, unless the thread was on a CPU. The two are mostly the same time.
+ */
 static inline uint64_t profile_cell_own(const struct profile_cell *cell)
 {
-	return cell->ticks[PROFILE_OWN] - min_of(cell->ticks[PROFILE_OWN], cell->delay_ticks);
+	uint64_t own = cell->ticks[PROFILE_OWN], late = (int64_t)cell->late_ticks > 0 ? cell->late_ticks : 0;
+
+	late = min_of(late, own - min_of(own, cell->ticks[PROFILE_CPU]));
+	return own - min_of(own, max_of(cell->delay_ticks, late));
 }
 
 /*

@@ -109,6 +109,7 @@ static void join_cells(struct profile_cells *cells)
 			items[kept - 1].calls += items[i].calls;
 			items[kept - 1].has_others |= items[i].has_others;
 			items[kept - 1].delay_ticks += items[i].delay_ticks;
+			items[kept - 1].late_ticks += items[i].late_ticks;
 			for (unsigned k = 0; k < PROFILE_TIMES; k++)
 				items[kept - 1].ticks[k] += items[i].ticks[k];
 		} else {

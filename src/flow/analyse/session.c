@@ -411,6 +411,28 @@ static void complete_summarised(struct flow_row *row, const struct digest_row *s
 	row->errors = (uint32_t)min_of(summary->errors / summary->count, (uint64_t)UINT32_MAX);
 }
 
+/* The process that served it has ended, which closes its sockets. */
+static bool has_exited(const struct flow_sessions *s, const struct flow_row *row)
+{
+	const struct flow_thread *thread = row->thread == DEMUX_NONE ? NULL : &s->trace->threads[row->thread];
+	const struct demux_exit *exits = s->demux->exits.items;
+	size_t low = 0, high = s->demux->exits.count;
+
+	if (!thread)
+		return false;
+	/* The first one of that process that is not earlier. */
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (exits[middle].pid < thread->pid ||
+		    (exits[middle].pid == thread->pid && exits[middle].ticks < row->end_ticks))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < s->demux->exits.count && exits[low].pid == thread->pid;
+}
+
 /* All threads have been read. */
 static void complete(struct flow_sessions *s, struct flow_row *row)
 {
@@ -428,8 +450,8 @@ static void complete(struct flow_sessions *s, struct flow_row *row)
 
 		row->wait_ticks = span - min_of(span, row->busy_ticks);
 	}
-	/* An unclosed connection lasted to the end, idle since its last call. */
-	row->is_open = s->demux->by == DEMUX_CONNECTION && !row->is_closed;
+	/* An unclosed connection lasted to the end of its process or of the recording, idle since its last call. */
+	row->is_open = s->demux->by == DEMUX_CONNECTION && !row->is_closed && !has_exited(s, row);
 	if (row->is_open) {
 		row->wait_ticks += s->trace->last_ticks - row->end_ticks;
 		row->end_ticks = s->trace->last_ticks;

@@ -55,6 +55,7 @@ struct turn_wait {
 	uint32_t place;
 	uint64_t ticks;
 	bool is_pause;        /* own, and for no socket */
+	uint64_t late_ticks;  /* part of it in which the recorder was late (lateness.h) */
 	uint64_t queue_ticks; /* part of it in a queue between two threads: counts only for groups that were given */
 };
 

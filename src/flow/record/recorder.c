@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "flow/record/wakeup.h"
 #include "flow/trace/checksum.h"
 #include "flow/trace/live_read.h"
 
@@ -258,6 +259,39 @@ int recorder_begin(const char *path, const struct recorder_options *options, str
 		(void)unlink(path);
 	}
 	return r;
+}
+
+void recorder_begin_wakeups(struct wakeup *wakeup)
+{
+	wakeup_begin(wakeup, clock_monotonic_ns());
+	wakeup->clock = choose_clock();
+	wakeup->begin_ticks = ticks_of(wakeup->clock);
+	wakeup->begin_ns = clock_monotonic_ns();
+}
+
+bool recorder_add_wakeups(const char *path, const struct wakeup *wakeup)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	size_t bytes = wakeup->late.count * sizeof(struct flow_late);
+	struct flow_chunk chunk = {.kind = FLOW_CHUNK_LATE, .bytes = (uint32_t)bytes};
+	struct flow_late *late = xmalloc(bytes + 1);
+	uint64_t ns = clock_monotonic_ns(), torn = 0;
+	bool is_added;
+	double rate =
+		(double)(ticks_of(wakeup->clock) - wakeup->begin_ticks) / max_of((double)(ns - wakeup->begin_ns), 1.0);
+
+	for (size_t i = 0; i < wakeup->late.count; i++) {
+		const struct flow_late *from = &wakeup->late.items[i];
+
+		late[i].due_ticks =
+			wakeup->begin_ticks + (uint64_t)(rate * (double)(from->due_ticks - wakeup->begin_ns));
+		late[i].awake_ticks =
+			wakeup->begin_ticks + (uint64_t)(rate * (double)(from->awake_ticks - wakeup->begin_ns));
+	}
+	/* What a full disk tears off is counted when the recording is finished. */
+	is_added = fd >= 0 && (!bytes || recorder_append(fd, wakeup->clock, &chunk, late, &torn) == 0);
+	free(late);
+	return is_added;
 }
 
 int recorder_set_paused(const char *live_path, bool paused, struct why *why)

@@ -32,8 +32,14 @@ struct recorder_end {
 	uint64_t processes; /* collected slots */
 };
 
+struct wakeup;
+
 /* Creates TRACE and TRACE.live. */
 int recorder_begin(const char *path, const struct recorder_options *options, struct why *why) _must_check_;
+/* Before the timer is set. */
+void recorder_begin_wakeups(struct wakeup *wakeup);
+/* Adds what was noted to the trace, before it is finished. False: it cannot be written; the trace does without. */
+bool recorder_add_wakeups(const char *path, const struct wakeup *wakeup);
 /* Collects what is left in TRACE.live, ends the trace, removes TRACE.live. */
 int recorder_finish(const char *path, struct recorder_end *ret_end, struct why *why) _must_check_;
 /* Seals a chunk and appends it; bytes torn off by a full disk are added to torn. clock: enum flow_clock. */

@@ -160,6 +160,17 @@ uint64_t trace_text_dump(const struct flow_trace *trace, struct out *out)
 		text_add_terminal(&out->pending, t->name, strlen(t->name));
 		out_end_line(out);
 	}
+	for (size_t i = 0; i < trace->late_count; i++) {
+		const struct flow_late *late = &trace->late[i];
+
+		/* The recorder began to wait before the first event. */
+		if (late->due_ticks < trace->first_ticks)
+			continue;
+		buf_add_format(&out->pending, "late %" PRIu64 " %" PRIu64,
+			       flow_span_ns(trace, late->due_ticks - trace->first_ticks),
+			       flow_span_ns(trace, late->awake_ticks - late->due_ticks));
+		out_end_line(out);
+	}
 	while (!out->error && flow_merge_next(merge, &event, &thread)) {
 		count++;
 		if (event.kind == FLOW_THREAD_START)

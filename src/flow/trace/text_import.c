@@ -346,7 +346,7 @@ static int read_event(struct reader *r, const char *first, char *rest)
 	int e;
 
 	if (parse_u64(first, 0, UINT32_MAX, &id) < 0)
-		return refuse(r, "line must start with 'thread', 'property', a thread number or #");
+		return refuse(r, "line must start with 'thread', 'property', 'late', a thread number or #");
 	thread = map_get(&r->threads, &(uint32_t){(uint32_t)id});
 	if (!thread)
 		return refuse(r, "undeclared thread (thread NUMBER pid=.. tid=.. name=..)");
@@ -370,6 +370,10 @@ static int read_event(struct reader *r, const char *first, char *rest)
 		trace_writer_end(r->writer, *thread, time);
 		return 0;
 	}
+	if (strcmp(what, "exit") == 0) {
+		trace_writer_exit(r->writer, *thread, time);
+		return 0;
+	}
 	if (strncmp(what, "op-", 3) == 0)
 		return read_operation(r, *thread, time, what + 3, rest);
 	if (strcmp(what, "socket") == 0)
@@ -381,6 +385,19 @@ static int read_event(struct reader *r, const char *first, char *rest)
 	return read_counted(r, *thread, time, what, rest);
 }
 
+/* The recorder's own wait for a CPU: since when, and how long. */
+static int read_late(struct reader *r, char *rest)
+{
+	uint64_t time, took;
+	int e = next_number(r, &rest, UINT64_MAX / 4, &time);
+
+	if (e == 0)
+		e = next_number(r, &rest, UINT64_MAX / 4, &took);
+	if (e == 0)
+		trace_writer_late(r->writer, &(struct flow_late){time, time + took});
+	return e;
+}
+
 static int read_line(struct reader *r, char *line)
 {
 	char *rest = line, *word = next_word(&rest);
@@ -389,6 +406,8 @@ static int read_line(struct reader *r, char *line)
 		return 0;
 	if (strcmp(word, "thread") == 0)
 		return read_thread(r, rest);
+	if (strcmp(word, "late") == 0)
+		return read_late(r, rest);
 	if (strcmp(word, "property") == 0) {
 		word = next_word(&rest);
 		if (!word)

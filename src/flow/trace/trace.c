@@ -161,6 +161,17 @@ static void take_end(struct flow_trace_file *file, const struct flow_chunk *head
 	file->trace.torn_bytes = max_of(file->trace.torn_bytes, header->torn);
 }
 
+static void take_late(struct flow_trace_file *file, const uint8_t *data, size_t size)
+{
+	for (size_t at = 0; size - at >= sizeof(struct flow_late); at += sizeof(struct flow_late)) {
+		struct flow_late late;
+
+		memcpy(&late, data + at, sizeof(late));
+		if (late.due_ticks < late.awake_ticks)
+			vec_push(&file->late, late);
+	}
+}
+
 static int take_chunk(struct flow_trace_file *file, size_t at, const struct flow_chunk *header)
 {
 	size_t payload = at + sizeof(*header);
@@ -178,6 +189,7 @@ static int take_chunk(struct flow_trace_file *file, size_t at, const struct flow
 	case FLOW_CHUNK_META:
 	case FLOW_CHUNK_END:
 	case FLOW_CHUNK_SUMMARY:
+	case FLOW_CHUNK_LATE:
 		if (!checksum_fits(file, at, header)) {
 			file->trace.damaged_bytes += sizeof(*header) + header->bytes;
 			return 0;
@@ -191,6 +203,8 @@ static int take_chunk(struct flow_trace_file *file, size_t at, const struct flow
 			trace_take_meta(file, file->data + payload, header->bytes);
 		if (header->kind == FLOW_CHUNK_SUMMARY)
 			trace_take_summary(file, file->data + payload, header->bytes);
+		if (header->kind == FLOW_CHUNK_LATE)
+			take_late(file, file->data + payload, header->bytes);
 		return 0;
 	default:
 		return 0;
@@ -314,6 +328,29 @@ static void settle_threads(struct flow_trace_file *file)
 		qsort(trace->threads, trace->thread_count, sizeof(*trace->threads), by_start);
 }
 
+static int by_due(const void *a, const void *b)
+{
+	const struct flow_late *one = a, *other = b;
+
+	return one->due_ticks < other->due_ticks ? -1 : one->due_ticks > other->due_ticks;
+}
+
+/* Several recordings may have appended theirs: those that overlap become one. */
+static void settle_late(struct flow_trace_file *file)
+{
+	struct flow_late *items = file->late.items;
+	size_t kept = 0;
+
+	vec_sort(&file->late, by_due);
+	for (size_t i = 0; i < file->late.count; i++)
+		if (kept && items[i].due_ticks <= items[kept - 1].awake_ticks)
+			items[kept - 1].awake_ticks = max_of(items[kept - 1].awake_ticks, items[i].awake_ticks);
+		else
+			items[kept++] = items[i];
+	file->trace.late = items;
+	file->trace.late_count = kept;
+}
+
 static int open_file(struct flow_trace_file *file, struct flow_trace **ret_trace, struct why *why)
 {
 	struct flow_chunk header;
@@ -338,6 +375,7 @@ static int open_file(struct flow_trace_file *file, struct flow_trace **ret_trace
 		trace_take_live(file);
 	settle_clock(file);
 	settle_threads(file);
+	settle_late(file);
 	trace_settle_functions(file);
 	file->trace.complete = file->ended && !file->trace.damaged_bytes;
 	*ret_trace = &file->trace;
@@ -355,6 +393,7 @@ static void free_file(struct flow_trace_file *file)
 	vec_each(&file->copies, copy)
 		free(*copy);
 	vec_done(&file->copies);
+	vec_done(&file->late);
 	trace_free_functions(file);
 	free(file->trace.threads);
 	if (file->mapped)

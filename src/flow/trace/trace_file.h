@@ -29,7 +29,8 @@ struct flow_trace_file {
 	struct map thread_index;
 	struct map thread_names; /* number -> 16 bytes, of threads renamed later */
 	VEC(void *) copies;      /* memory owned by the trace */
-	size_t summary_steps;    /* used so far to expand summaries */
+	VEC(struct flow_late) late;
+	size_t summary_steps; /* used so far to expand summaries */
 
 	VEC(struct flow_function) functions;
 	VEC(struct flow_module) modules;

@@ -35,6 +35,7 @@ enum flow_chunk_kind {
 	FLOW_CHUNK_EVENTS = 3,  /* events of one thread */
 	FLOW_CHUNK_END = 4,     /* regular end of the recording */
 	FLOW_CHUNK_SUMMARY = 5, /* call trees built while the program ran */
+	FLOW_CHUNK_LATE = 6,    /* when the recorder itself waited for a CPU: struct flow_late */
 };
 
 enum flow_chunk_flag {
@@ -63,6 +64,11 @@ struct flow_chunk {
 	uint64_t checksum; /* XXH64, seed 0, of header (this field 0) and payload */
 };
 _Static_assert(sizeof(struct flow_chunk) == 96, "a chunk header is 96 bytes");
+
+/* The recorder was to wake up, and did. */
+struct flow_late {
+	uint64_t due_ticks, awake_ticks;
+};
 
 /* --- words of an event chunk --- */
 

@@ -362,6 +362,15 @@ void trace_writer_end(struct trace_writer *writer, uint32_t thread, uint64_t tic
 	(void)add_other(writer, thread, ticks, flow_word_other(FLOW_O_END, 0, 0));
 }
 
+void trace_writer_exit(struct trace_writer *writer, uint32_t thread, uint64_t ticks)
+{
+	uint32_t *words;
+
+	begin_clock(writer, thread, ticks);
+	words = add_other(writer, thread, ticks, flow_word_other(FLOW_O_PROCESS, 2, FLOW_PROCESS_EXIT));
+	words[0] = words[1] = 0;
+}
+
 void trace_writer_delay(struct trace_writer *writer, uint32_t thread, uint64_t ticks, enum flow_delay kind,
 			const struct flow_look *look)
 {
@@ -462,6 +471,14 @@ void trace_writer_wait(struct trace_writer *writer, uint32_t thread, const struc
 	t = thread_at(writer, thread);
 	t->ticks += operation->end_ticks - operation->start_ticks;
 	writer->last_ticks = max_of(writer->last_ticks, t->ticks);
+}
+
+void trace_writer_late(struct trace_writer *writer, const struct flow_late *late)
+{
+	struct flow_chunk header = {.kind = FLOW_CHUNK_LATE, .bytes = sizeof(*late)};
+
+	write_meta(writer);
+	write_chunk(writer, &header, late);
 }
 
 int trace_writer_close(struct trace_writer *writer)

@@ -49,6 +49,8 @@ static inline void trace_writer_lost(struct trace_writer *writer, uint32_t threa
 	trace_writer_lost_why(writer, thread, ticks, count, FLOW_LOST_OTHER);
 }
 void trace_writer_end(struct trace_writer *writer, uint32_t thread, uint64_t ticks);
+/* The process ends, by exit(). */
+void trace_writer_exit(struct trace_writer *writer, uint32_t thread, uint64_t ticks);
 void trace_writer_delay(struct trace_writer *writer, uint32_t thread, uint64_t ticks, enum flow_delay kind,
 			const struct flow_look *look);
 void trace_writer_value(struct trace_writer *writer, uint32_t thread, uint64_t ticks, enum flow_value kind,
@@ -65,6 +67,9 @@ uint32_t trace_writer_socket(struct trace_writer *writer, uint32_t thread, uint6
 void trace_writer_operation(struct trace_writer *writer, uint32_t thread, const struct flow_operation *operation);
 void trace_writer_wait(struct trace_writer *writer, uint32_t thread, const struct flow_operation *operation,
 		       const struct flow_ready *ready, size_t count);
+
+/* When the recorder waited for a CPU. */
+void trace_writer_late(struct trace_writer *writer, const struct flow_late *late);
 
 /* Flushes, ends the trace, frees the writer. Returns the first error. */
 int trace_writer_close(struct trace_writer *writer) _must_check_;
