@@ -18,6 +18,7 @@
 /* More than a day of a busy server; a limit for hostile files of empty chunks. */
 #define CHUNKS_MAX    ((size_t)8 << 20)
 #define THREADS_MAX   ((size_t)1 << 20)
+#define LATE_MAX      ((size_t)1 << 20)
 
 #define RELEASE_BYTES ((size_t)1 << 20)
 /* Readahead of the kernel around a page. */
@@ -163,7 +164,8 @@ static void take_end(struct flow_trace_file *file, const struct flow_chunk *head
 
 static void take_late(struct flow_trace_file *file, const uint8_t *data, size_t size)
 {
-	for (size_t at = 0; size - at >= sizeof(struct flow_late); at += sizeof(struct flow_late)) {
+	for (size_t at = 0; size - at >= sizeof(struct flow_late) && file->late.count < LATE_MAX;
+	     at += sizeof(struct flow_late)) {
 		struct flow_late late;
 
 		memcpy(&late, data + at, sizeof(late));
