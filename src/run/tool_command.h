@@ -5,4 +5,5 @@
 #include "run/command.h"
 #include "tool/core/tool.h"
 
+/* Its options are allocated: those that the tool's events can be selected by. */
 struct command tool_command(const struct tool *tool);

@@ -198,13 +198,14 @@ TEST(tools_that_never_add_up_take_no_interval)
 
 	for (size_t i = 0; i < count; i++) {
 		struct command command = tool_command(tools[i]);
+		_cleanup_free_ const struct option_spec *options = command.options;
 		/* These aggregate on request: netcalls --summary, skbdrop -c. */
 		bool may = tools[i]->aggregate != AGGREGATE_NONE || strcmp(tools[i]->name, "netcalls") == 0 ||
 			   strcmp(tools[i]->name, "skbdrop") == 0;
 		bool takes = false;
 
 		unit_note("%s", tools[i]->name);
-		option_each(command.options, is_interval, &takes);
+		option_each(options, is_interval, &takes);
 		CHECK_EQ_UINT(takes, may);
 	}
 }

@@ -761,6 +761,7 @@ static const struct expected egress_expected[] = {
 	{"link_rx_dropped", "40"},
 	{"link_tx_dropped", "50"},
 	{"link_rx_missed", "70"},
+	{"link_filling", "0"},
 	{"link_speed", "125000000"},
 	{"link_speed_max", "1250000000"},
 	{"link_bus_rate", "1000000000"},
@@ -799,6 +800,40 @@ TEST(every_measure_of_the_way_out)
 	_cleanup_measured_ struct graph *graph = measure(busy_link, add_ways, 3);
 
 	check_all(&egress_measures_type, module_of(graph, CONN)->measures.egress, egress_expected);
+}
+
+/* More to send than it may, with an RTT of more than 1.5 times and 5 ms above its minimum: a queue on the path. */
+static void fill_a_queue(struct scene *s, unsigned n)
+{
+	busy_link(s, n);
+	s->tcp.srtt_ns = 31000000;
+}
+
+static void fill_no_queue(struct scene *s, unsigned n)
+{
+	busy_link(s, n);
+	s->tcp.srtt_ns = 29000000;
+}
+
+static void fill_with_all_that_it_has(struct scene *s, unsigned n)
+{
+	fill_a_queue(s, n);
+	s->tcp.notsent_bytes = 0;
+}
+
+static void check_filling(scene_fn *step, const char *count)
+{
+	_cleanup_measured_ struct graph *graph = measure(step, add_ways, 3);
+
+	check_some(&egress_measures_type, module_of(graph, CONN)->measures.egress,
+		   (struct expected[]){{"link_filling", count}, {}});
+}
+
+TEST(connections_that_fill_a_queue)
+{
+	check_filling(fill_a_queue, "1");
+	check_filling(fill_no_queue, "0");
+	check_filling(fill_with_all_that_it_has, "0");
 }
 
 /* In the third window the carrier is gone, the route with it, the address, and the gateway does not answer. */
