@@ -490,7 +490,7 @@ TEST(the_end_of_a_trace)
 	static const struct {
 		uint64_t torn, torn_bytes, damaged_bytes;
 	} cases[] = {{0, 0, 40}, {24, 24, 16}, {40, 40, 0}, {400, 40, 0}};
-	static const char torn[41] = "a chunk whose writer was killed meanwhile";
+	static const char torn[] = "a chunk whose writer was killed meanwhile";
 
 	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
