@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When the recorder waited for a CPU (struct flow_late): then the machine had none for anybody who became ready. Who
+ * Scheduling delays of the recorder (struct flow_late): then the machine had no CPU for anybody who became ready. Who
  * waits at that time for another process or thread may wait for the machine.
  */
 #pragma once

@@ -369,7 +369,7 @@ static double expect(const struct time_search *t, enum profile_time time, size_t
 }
 
 /*
- * Scheduling delay of whoever is waited for: another process may have several per reply, since it wakes up for the
+ * Scheduling delay at the other end of a wait: another process may have several per reply, since it wakes up for the
  * request, starts a thread, is preempted. They are taken to be as long as those of this program. Long ones are rare.
  */
 static double delays_of_others(const struct time_search *t)

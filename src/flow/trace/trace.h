@@ -134,7 +134,7 @@ struct flow_trace {
 	uint64_t damaged_bytes; /* bytes of the file outside any chunk (torn end, bad header) */
 	uint64_t torn_bytes;    /* of these, bytes whose contents are stored elsewhere or counted as lost */
 	size_t late_count;
-	struct flow_late *late; /* when the recorder waited for a CPU: in order of time, apart */
+	struct flow_late *late; /* scheduling delays of the recorder: in order of time, apart */
 	uint64_t first_ticks, last_ticks;
 	uint64_t ticks_per_second; /* 1,000,000,000: ticks are nanoseconds */
 	bool complete;             /* ended regularly and undamaged */

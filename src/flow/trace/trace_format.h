@@ -35,7 +35,7 @@ enum flow_chunk_kind {
 	FLOW_CHUNK_EVENTS = 3,  /* events of one thread */
 	FLOW_CHUNK_END = 4,     /* regular end of the recording */
 	FLOW_CHUNK_SUMMARY = 5, /* call trees built while the program ran */
-	FLOW_CHUNK_LATE = 6,    /* when the recorder itself waited for a CPU: struct flow_late */
+	FLOW_CHUNK_LATE = 6,    /* scheduling delays of the recorder: struct flow_late */
 };
 
 enum flow_chunk_flag {

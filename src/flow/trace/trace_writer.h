@@ -68,7 +68,7 @@ void trace_writer_operation(struct trace_writer *writer, uint32_t thread, const 
 void trace_writer_wait(struct trace_writer *writer, uint32_t thread, const struct flow_operation *operation,
 		       const struct flow_ready *ready, size_t count);
 
-/* When the recorder waited for a CPU. */
+/* A scheduling delay of the recorder. */
 void trace_writer_late(struct trace_writer *writer, const struct flow_late *late);
 
 /* Flushes, ends the trace, frees the writer. Returns the first error. */
