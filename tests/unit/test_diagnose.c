@@ -226,7 +226,7 @@ TEST(what_slows_nobody_down_matters_little)
 static void bbr_makes_up(struct scene *s, unsigned sample)
 {
 	lossy(s, sample);
-	strcpy(s->tcp.cc, "bbr");
+	snprintf(s->tcp.cc, sizeof(s->tcp.cc), "bbr");
 }
 
 static void bbr_makes_up_once(struct scene *s, unsigned sample)

@@ -26,11 +26,10 @@ static const struct field evidence_fields[] = {
 RECORD_TYPE(evidence_type, "evidence", struct evidence_record, evidence_fields,
 	    "evidence of one rule for or against a finding");
 
-static const struct enum_name severity_items[] = {
-	{SEVERITY_LOW, "low", NULL},
-	{SEVERITY_MEDIUM, "medium", NULL},
-	{SEVERITY_HIGH, "high", NULL},
-	{SEVERITY_INFO, "info", NULL}};
+static const struct enum_name severity_items[] = {{SEVERITY_LOW, "low", NULL},
+						  {SEVERITY_MEDIUM, "medium", NULL},
+						  {SEVERITY_HIGH, "high", NULL},
+						  {SEVERITY_INFO, "info", NULL}};
 static struct enum_names severity_names = {.items = severity_items, .count = ARRAY_SIZE(severity_items)};
 
 static const struct field spent_fields[] = {

@@ -215,7 +215,7 @@ struct conn_track {
 	uint64_t gap_ns;                                         /* age of what was last received, in the last sample */
 	double lost_before[RECENT - 1], sent_before[RECENT - 1]; /* bytes, newest first */
 	struct restart restart;
-	uint8_t lossy;           /* a bit for each earlier window, newest lowest: something was lost, and it went on */
+	uint8_t lossy; /* a bit for each earlier window, newest lowest: something was lost, and it went on */
 };
 
 struct conn_state {
@@ -384,7 +384,8 @@ static void follow_restart(struct conn_track *c, const struct tcp_record *t)
 		return;
 	restart->goes_on = t->unacked > 0 && t->ca_state == 0;
 	restart->most = max_of(restart->most, t->cwnd);
-	segments = ((sent == UINT64_MAX ? 0 : sent) + (t->notsent_bytes == UINT32_MAX ? 0 : t->notsent_bytes)) / t->snd_mss;
+	segments = (sent == UINT64_MAX ? 0 : sent) / t->snd_mss;
+	segments += (t->notsent_bytes == UINT32_MAX ? 0 : t->notsent_bytes) / t->snd_mss;
 	rounds = rounds_to_send(restart->least, segments);
 	spared = rounds - rounds_to_send(restart->most, segments);
 	restart->cost_ns = max_of(restart->cost_ns, spared * t->srtt_ns);

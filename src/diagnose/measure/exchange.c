@@ -131,7 +131,7 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 #define SLOW_RTTS 10
 /* Exchanges of a run that have a mean. */
 #define RUN_ENOUGH 5
-#define LATE_NS   (200 * NSEC_PER_MSEC)
+#define LATE_NS    (200 * NSEC_PER_MSEC)
 /* Windows in which a pause of the reader is remembered. */
 #define UNREAD_WINDOWS 3
 /* Windows over which the time of replies is averaged. */
