@@ -97,7 +97,7 @@ def split_findings(said, threshold):
     """(findings, notes) of one window."""
     threshold = said.get("threshold", threshold)
     blames, notes = [], []
-    for finding in said.get("findings") or []:
+    for finding in (said.get("findings") or []) + (said.get("notes") or []):
         certainty = finding.get("certainty")
         loud = (not said.get("healthy") and certainty is not None
                 and certainty >= threshold

@@ -122,6 +122,8 @@ def test_fine_print(tap, room):
     tap.equal(share(figures([], before=note), "fpr"), 0.0, "and not an alarm")
     enough = dict(TRUTH, note_is_enough=True)
     tap.equal(share(figures(note, enough), "tpr"), 1.0, "unless the scenario says that a note is enough")
+    lines = [dict(window, notes=note) for window in story([], [], [])]
+    tap.equal(share(scoring.add_up([write_run(room, enough, lines)]), "tpr"), 1.0, "also beside the findings")
     side = figures([finding("path-loss"), finding("path-latency")])
     tap.equal((share(side, "ppv"), side["windows"]), (1.0, 4), "a tolerated side remark costs nothing")
     second = figures([finding("no-route"), finding("path-loss")])

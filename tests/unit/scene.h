@@ -280,6 +280,8 @@ static _unused_ const struct usual *scene_usual;
 
 /* How much what was found first mattered in the last scene that was diagnosed. */
 static _unused_ int diagnosed_severity;
+/* Its notes. */
+static _unused_ char diagnosed_notes[256];
 /* Its commands, one per line, and its advice. */
 static _unused_ char diagnosed_next[2048], diagnosed_advice[4096];
 
@@ -325,6 +327,14 @@ static _unused_ const char *diagnose(scene_fn *step)
 	said[0] = '\0';
 	for (uint32_t i = 0; i < record->findings.count; i++)
 		snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s%s", i ? " " : "", findings[i].cause);
+	diagnosed_notes[0] = '\0';
+	for (uint32_t i = 0; i < record->notes.count; i++) {
+		const struct finding_record *note = &((const struct finding_record *)record->notes.items)[i];
+
+		CHECK_EQ_INT(note->severity, SEVERITY_INFO);
+		snprintf(diagnosed_notes + strlen(diagnosed_notes), sizeof(diagnosed_notes) - strlen(diagnosed_notes),
+			 "%s%s", i ? " " : "", note->cause);
+	}
 	diagnosed_severity = record->findings.count > 0 ? findings[0].severity : -1;
 	if (record->findings.count > 0)
 		note_first(&findings[0]);

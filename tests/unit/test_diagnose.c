@@ -222,6 +222,30 @@ TEST(what_slows_nobody_down_matters_little)
 	CHECK_EQ_INT(diagnosed_severity, SEVERITY_HIGH);
 }
 
+/* BBR always lost some segments, and sends as fast as ever; or it did so in the first window alone. */
+static void bbr_makes_up(struct scene *s, unsigned sample)
+{
+	lossy(s, sample);
+	snprintf(s->tcp.cc, sizeof(s->tcp.cc), "bbr");
+}
+
+static void bbr_makes_up_once(struct scene *s, unsigned sample)
+{
+	bbr_makes_up(s, sample);
+	if (sample > 10)
+		s->tcp.bytes_retrans -= 8688;
+}
+
+TEST(what_bbr_makes_up_for_is_a_note)
+{
+	CHECK_EQ_TEXT(diagnose(bbr_makes_up), "");
+	CHECK_EQ_TEXT(diagnosed_notes, "path-loss");
+	CHECK_EQ_TEXT(diagnose(bbr_makes_up_once), "");
+	CHECK_EQ_TEXT(diagnosed_notes, "");
+	CHECK_EQ_TEXT(diagnose(lossy), "path-loss");
+	CHECK_EQ_TEXT(diagnosed_notes, "");
+}
+
 TEST(loss_on_the_path_and_elsewhere)
 {
 	CHECK_EQ_TEXT(diagnose(lossy), "path-loss");

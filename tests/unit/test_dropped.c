@@ -386,3 +386,16 @@ TEST(a_reason_that_says_nothing_has_a_place)
 	CHECK_EQ_INT(drop_class_of(NULL, "tcp_v4_rcv"), DROP_NONE);
 	CHECK_EQ_INT(drop_class_of(NULL, NULL), DROP_NONE);
 }
+
+#define STREAM .reason = "IP_RPFILTER", .from = "10.8.8.8", .sport = 40000, .dport = 5004, .proto = UDP, .every = 1
+
+/* A group that a program here has joined: the kernel looks at the source of no other. */
+TEST(multicast_that_a_program_here_wants)
+{
+	CHECK_EQ_TEXT(LOOK(STREAM, .to = "239.77.0.9", .client = true), "rp-filter route:10.8.8.8");
+	CHECK_EQ_TEXT(LOOK(STREAM, .to = "239.77.0.9"), "");
+	CHECK_EQ_TEXT(LOOK(STREAM, .to = "224.0.0.251", .client = true), "");
+	CHECK_EQ_TEXT(LOOK(.reason = "NETFILTER_DROP", .from = "10.8.8.8", .to = "239.77.0.9", .sport = 40000,
+			   .dport = 5004, .proto = UDP, .every = 1, .client = true),
+		      "");
+}

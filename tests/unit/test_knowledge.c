@@ -245,6 +245,17 @@ static char *changed(const char *from, const char *to)
 	return xasprintf("%.*s%s%s", (int)(at - GOOD_TEXT), GOOD_TEXT, to, at + strlen(from));
 }
 
+TEST(evidence_against_a_cause_may_leave_a_note)
+{
+	_cleanup_(knowledge_freep) struct knowledge *knowledge = empty();
+	_cleanup_free_ char *text = changed("certainty: 0.5", "certainty: -0.5\nseverity: info");
+	struct why why = {};
+
+	CHECK_OK(add(knowledge, text, &why));
+	REQUIRE(knowledge->rules.count == 1);
+	CHECK(knowledge->rules.items[0]->leaves_note);
+}
+
 TEST(ways_of_writing_that_mean_the_same)
 {
 	static const struct {
@@ -387,6 +398,10 @@ TEST(a_wrong_rule_is_refused_with_place_and_reason)
 		{"certainty: 0.5", "certainty: -1.01", "site.rules:14: ", "a number from -1 to 1 and not 0"},
 		{"certainty: 0.5", "certainty: abc", "site.rules:14: ", "a number from -1 to 1 and not 0"},
 		{"certainty: 0.5", "certainty: nan", "site.rules:14: ", "a number from -1 to 1 and not 0"},
+		{"family: lift", "family: lift\nseverity: info",
+		 "site.rules:16: ", "is info, and its certainty negative"},
+		{"family: lift", "family: lift\nseverity: low",
+		 "site.rules:16: ", "is info, and its certainty negative"},
 		{"because: {raddr} stands at {mss}", "because: {raddr} stands at {mss",
 		 "site.rules:10: ", "a { is never closed in lift-stands"},
 		{"because: {raddr} stands at {mss}", "because: {floor} is full",

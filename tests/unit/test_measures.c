@@ -146,6 +146,7 @@ TEST(every_measure_of_a_connection)
 		{"per_rtt_share", "0.1"},
 		{"segment_bytes", "4000"},
 		{"restart_cost_ns", "0"},
+		{"restart_share", "0"},
 		{"segs_in", "1000"},
 		{"segs_out", "600"},
 		{"dsack_count", "10"},
@@ -238,20 +239,44 @@ static void paused_conn(struct scene *s, unsigned n)
 	t->last_sent_ns = n < 7 ? (n + 1) * 200 * MS : 0;
 	t->rto_ns = 500 * MS;
 	t->unacked = resumed ? 20 : 0;
-	t->notsent_bytes = resumed ? 9000 : 0;
+	t->notsent_bytes = resumed ? 80 * 1448 : 0;
+	t->bytes_sent = n < 7 ? 0 : (resumed ? 20 : 100) * 1448;
+	t->busy_ns = UINT64_MAX;
 	t->srtt_ns = 21 * MS;
 	t->total_retrans = 3;
 }
 
-/* 1.4 s of silence are two timeouts of 0.5 s: two RTTs of slow start, remembered for three windows. */
+/*
+ * 1.4 s of silence are two timeouts of 0.5 s, which leave 25 segments of 100: the 100 that follow take three RTTs
+ * instead of one. Remembered for three windows.
+ */
 TEST(cost_of_slow_start_after_idle)
 {
 	for (unsigned windows = 1; windows <= 4; windows++) {
 		_cleanup_measured_ struct graph *graph = measure(paused_conn, NULL, windows);
 
 		check_some(&conn_measures_type, module_of(graph, CONN)->measures.conn,
-			   (struct expected[]){{"restart_cost_ns", windows <= 3 ? "42000000" : "0"}, {}});
+			   (struct expected[]){{"restart_cost_ns", windows <= 3 ? "42000000" : "0"},
+					       {"restart_share", windows <= 3 ? "0.6666667" : "0"},
+					       {}});
 	}
+}
+
+/* The window was small before, and grows to hold all that follows: the first ACK is not there yet. */
+static void paused_small_conn(struct scene *s, unsigned n)
+{
+	paused_conn(s, n);
+	s->tcp.cwnd = n < 7 ? 30 : n == 7 ? 20 : 100;
+	s->tcp.min_rtt_ns = 20 * MS;
+	s->tcp.busy_ns = n < 7 ? 0 : 10 * MS;
+}
+
+TEST(restarts_keep_a_window_small)
+{
+	_cleanup_measured_ struct graph *graph = measure(paused_small_conn, NULL, 2);
+
+	check_some(&conn_measures_type, module_of(graph, CONN)->measures.conn,
+		   (struct expected[]){{"restart_cost_ns", "42000000"}, {"restart_share", "0.6666667"}, {}});
 }
 
 static void lossy_pause(struct scene *s, unsigned n)

@@ -119,6 +119,7 @@ TEST(requests_that_wait)
 		{"past_exchange_ns", "1000000000"},
 		{"past_exchanges", "100"},
 		{"late_times", "0.8"},
+		{"run_exchange_ns", "null"},
 		{"as_ever", "true"},
 		{"open_wait_ns", "null"},
 		{"unread_ns", "0"},
@@ -132,6 +133,8 @@ TEST(requests_that_wait)
 						   {"quick", "5"},
 						   {"past_exchange_ns", "2000000000"},
 						   {"late_times", "0.4"},
+						   {"run_exchange_ns", "338666666"},
+						   {"run_times", "0.1693333"},
 						   {"as_ever", "false"},
 						   {}};
 

@@ -235,3 +235,20 @@ TEST(both_ends_have_a_line_each)
 	record.seen_from.count = 1;
 	CHECK(!strstr(show(&record, &(struct present_options){}), "segments from"));
 }
+
+/* One line, with the reason that it is no finding. */
+TEST(notes_stand_below_the_answer)
+{
+	struct evidence_record against = {.rule = "bbr", .cf = -0.8, .text = "BBR keeps its rate"};
+	struct finding_record note = {.cause = "path-loss",
+				      .accused = "10.0.0.1",
+				      .because = "1 % was lost",
+				      .severity = SEVERITY_INFO,
+				      .against_evidence = {&against, 1}};
+	struct diagnosis_record record = {.notes = {&note, 1}, .healthy = true};
+	struct out out = {.fd = -1, .kept = true, .width = 200, .pending = BUF_INIT(sizeof(drawn))};
+
+	present_diagnosis(&record, &(struct present_options){}, &out);
+	CHECK(strstr(buf_text(&out.pending), "Note: path-loss 10.0.0.1: 1 % was lost; BBR keeps its rate\n") != NULL);
+	buf_done(&out.pending);
+}

@@ -26,8 +26,10 @@ static const struct field evidence_fields[] = {
 RECORD_TYPE(evidence_type, "evidence", struct evidence_record, evidence_fields,
 	    "evidence of one rule for or against a finding");
 
-static const struct enum_name severity_items[] = {
-	{SEVERITY_LOW, "low", NULL}, {SEVERITY_MEDIUM, "medium", NULL}, {SEVERITY_HIGH, "high", NULL}};
+static const struct enum_name severity_items[] = {{SEVERITY_LOW, "low", NULL},
+						  {SEVERITY_MEDIUM, "medium", NULL},
+						  {SEVERITY_HIGH, "high", NULL},
+						  {SEVERITY_INFO, "info", NULL}};
 static struct enum_names severity_names = {.items = severity_items, .count = ARRAY_SIZE(severity_items)};
 
 static const struct field spent_fields[] = {
@@ -88,6 +90,7 @@ static const struct field diagnosis_fields[] = {
 	FIELD(struct diagnosis_record, window_ms, ID, "length of the window in milliseconds"),
 	FIELD(struct diagnosis_record, modules, LIST, "the graph", .element = &module_type),
 	FIELD(struct diagnosis_record, findings, LIST, "strongest first", .element = &finding_type),
+	FIELD(struct diagnosis_record, notes, LIST, "causes that are there and cost nothing", .element = &finding_type),
 	FIELD(struct diagnosis_record, healthy, BOOL, "nothing reached the reporting threshold"),
 	FIELD(struct diagnosis_record, lost, COUNT, "records lost"),
 	FIELD(struct diagnosis_record, baseline_s, ID,
@@ -254,6 +257,13 @@ static char *trace_key(const struct hypothesis *h)
 
 	return module_is_shared(accused) ? xasprintf("%s %.*s", h->cause->name, (int)accused->id_length, accused->id)
 					 : xasprintf("%s %s", h->cause->name, accused->id);
+}
+
+static char *note_key(const struct hypothesis *h)
+{
+	_cleanup_free_ char *key = trace_key(h);
+
+	return xasprintf("note %s", key);
 }
 
 /* Of all causes that accuse it. */
@@ -506,10 +516,11 @@ static void conclude(struct diagnosis *d, struct graph *graph, struct verdict *v
 	note_next(d);
 	age_traces(d);
 	vec_each(&d->verdict->hypotheses, h) {
-		_cleanup_free_ char *key = trace_key(*h), *culprit = culprit_key((*h)->accused);
+		_cleanup_free_ char *key = trace_key(*h), *culprit = culprit_key((*h)->accused), *note = note_key(*h);
 
 		note_certainty(d, key, (*h)->certainty);
 		note_certainty(d, culprit, (*h)->certainty);
+		note_certainty(d, note, hypothesis_note(*h));
 	}
 	verdict_compete(d->verdict, is_confirmed, d);
 	forget_beaten(d);
@@ -547,6 +558,23 @@ bool diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 bool diagnosis_end(struct diagnosis *d)
 {
 	return move_on(d, NULL, NULL);
+}
+
+/* A note in one window of the run, seen in this one and in another: what is a note now may have been a suspicion. */
+static bool is_note(const struct diagnosis *d, const struct hypothesis *h)
+{
+	_cleanup_free_ char *key = trace_key(h), *note_name = note_key(h);
+	const struct trace *note = map_get(&d->traces, note_name), *trace = map_get(&d->traces, key);
+	unsigned seen = 0;
+
+	if (!note || fmax(h->certainty, hypothesis_note(h)) < INFER_THRESHOLD || !is_asked_about(h))
+		return false;
+	vec_each(&d->verdict->hypotheses, finding)
+		if (hypothesis_is_about_the_same(*finding, h))
+			return false;
+	for (unsigned i = 0; i < DIAGNOSIS_WINDOWS; i++)
+		seen += fmax(note->certainty[i], trace ? trace->certainty[i] : 0) >= INFER_THRESHOLD;
+	return seen >= 2;
 }
 
 /* The strongest one in the last window, whether confirmed or not: both lists are sorted. */
@@ -836,6 +864,21 @@ static struct finding_record make_finding(struct diagnosis *d, const struct hypo
 	};
 }
 
+static struct list note_list(struct diagnosis *d)
+{
+	struct finding_record *items = alloc_for_record(d, d->verdict->losers.count, sizeof(*items));
+	size_t count = 0;
+
+	vec_each(&d->verdict->losers, h) {
+		if (!is_note(d, *h))
+			continue;
+		items[count] = make_finding(d, *h);
+		items[count].certainty = fmax((*h)->certainty, hypothesis_note(*h));
+		items[count++].severity = SEVERITY_INFO;
+	}
+	return list_of(items, count);
+}
+
 static struct list finding_list(struct diagnosis *d)
 {
 	const struct verdict *verdict = d->verdict;
@@ -923,6 +966,7 @@ const struct diagnosis_record *diagnosis_get(struct diagnosis *d)
 		.window_ms = (end_ns - d->starts[d->windows - 1]) / 1000000,
 		.modules = module_list(d),
 		.findings = finding_list(d),
+		.notes = note_list(d),
 		.healthy = d->verdict->hypotheses.count == 0,
 		.lost = d->graph->lost,
 		.baseline_s = d->baseline_s,

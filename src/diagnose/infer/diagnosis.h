@@ -91,6 +91,7 @@ struct diagnosis_record {
 	uint64_t window_ms;
 	struct list modules;  /* module_record */
 	struct list findings; /* finding_record */
+	struct list notes;    /* finding_record, of severity info */
 	bool healthy;
 	uint64_t lost;
 	struct list time;     /* time_record */

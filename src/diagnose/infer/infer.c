@@ -100,6 +100,7 @@ static void add_evidence(struct hypothesis *h, const struct rule *rule, struct m
 						      .family = rule->family,
 						      .seen_at = module,
 						      .factor = rule->certainty,
+						      .leaves_note = rule->leaves_note,
 						      .text = text.data ? text.data : xstrdup("")});
 }
 
@@ -189,6 +190,14 @@ double hypothesis_without(const struct hypothesis *h, const struct evidence *gon
 		if (evidence->counted && !evidence_is_akin(evidence, gone))
 			certainty = certainty_combine(certainty, evidence->factor);
 	return certainty;
+}
+
+double hypothesis_note(const struct hypothesis *h)
+{
+	vec_each(&h->evidence, evidence)
+		if (evidence->counted && evidence->leaves_note)
+			return hypothesis_without(h, evidence);
+	return 0;
 }
 
 double hypothesis_with(const struct hypothesis *h, const char *family, double factor)
@@ -408,7 +417,7 @@ bool hypothesis_shares_affected(const struct hypothesis *a, const struct hypothe
 	return false;
 }
 
-static bool is_about_the_same(const struct hypothesis *a, const struct hypothesis *b)
+bool hypothesis_is_about_the_same(const struct hypothesis *a, const struct hypothesis *b)
 {
 	return a->accused == b->accused || hypothesis_shares_affected(a, b);
 }
@@ -539,11 +548,11 @@ static void keep_rivals(struct hypothesis *h)
 static bool is_superseded(const struct verdict *verdict, size_t count, const struct hypothesis *h)
 {
 	for (size_t i = 0; i < count; i++)
-		if (is_about_the_same(verdict->hypotheses.items[i], h))
+		if (hypothesis_is_about_the_same(verdict->hypotheses.items[i], h))
 			return true;
 	vec_each(&verdict->losers, other)
 		if ((*other)->certainty >= fmax(INFER_THRESHOLD, h->certainty - INFER_MARGIN) &&
-		    (*other)->cause != h->cause && is_about_the_same(*other, h))
+		    (*other)->cause != h->cause && hypothesis_is_about_the_same(*other, h))
 			return true;
 	return false;
 }

@@ -13,8 +13,9 @@ struct evidence {
 	const char *family;     /* what sees the same thing */
 	struct module *seen_at; /* NULL: it has gone since */
 	double factor;
-	char *text;   /* the sentence with its numbers */
-	bool counted; /* the strongest of its family */
+	char *text;       /* the sentence with its numbers */
+	bool counted;     /* the strongest of its family */
+	bool leaves_note; /* against: the cause is there, and costs nothing */
 };
 
 struct hypothesis {
@@ -56,6 +57,8 @@ void verdict_merge_views(struct verdict *verdict);
 /* What its certainty would be without all that sees the same as that evidence, and with another piece of a family. */
 double hypothesis_without(const struct hypothesis *h, const struct evidence *gone);
 double hypothesis_with(const struct hypothesis *h, const char *family, double factor);
+/* Its certainty without the evidence that leaves a note of it; 0 where there is none. */
+double hypothesis_note(const struct hypothesis *h);
 /* Whether two pieces of evidence see the same thing and say the same about it. */
 bool evidence_is_akin(const struct evidence *a, const struct evidence *b);
 /* Whether it affects this module, or another that stands for the same connection. */
@@ -64,6 +67,8 @@ bool hypothesis_affects(const struct hypothesis *h, const struct module *module)
 bool hypothesis_is_fact(const struct hypothesis *h);
 /* Whether some module is affected by both. */
 bool hypothesis_shares_affected(const struct hypothesis *a, const struct hypothesis *b);
+/* The same, or they accuse one module. */
+bool hypothesis_is_about_the_same(const struct hypothesis *a, const struct hypothesis *b);
 /*
  * What the verdict before said about modules that are still there and that nothing else explains now: moved over, as
  * over. `keep` may veto, seeing the modules of this verdict's graph.

@@ -75,6 +75,7 @@ static const struct field conn_fields[] = {
 	FIELD(M, segment_bytes, BYTES, "mean size of the segments with data that were sent"),
 	FIELD(M, restart_cost_ns, DURATION,
 	      "cost of slow start after idle in the last three windows (smaller congestion window, no loss)"),
+	FIELD(M, restart_share, RATIO, "that, as a share of the RTTs that the data after the pause takes", .unit = "%"),
 	FIELD(M, segs_in, COUNT, "segments received"),
 	FIELD(M, segs_out, COUNT, "segments sent"),
 	FIELD(M, marked_share, RATIO, "delivered segments that a queue on the path had marked (ECN CE)", .unit = "%"),
@@ -153,6 +154,7 @@ RECORD_TYPE(conn_measures_type, "measure.conn", struct conn_measures, conn_field
 #define QUEUE_SAMPLES 16
 /* The kernel's initial congestion window, below which a pause does not take it. */
 #define RESTART_CWND 10
+#define ROUNDS_MAX   32
 /* Windows over which losses are added up where one alone says too little. */
 #define RECENT 3
 /* Windows for which the cost of a pause is kept: bursts are rarely a second apart. */
@@ -174,6 +176,16 @@ RECORD_TYPE(conn_measures_type, "measure.conn", struct conn_measures, conn_field
 struct spread {
 	unsigned count;
 	double sum, squares;
+};
+
+/* Slow start after idle, and what it costs. */
+struct restart {
+	unsigned window;      /* in which it was seen, counted from 1; 0: never */
+	uint32_t least, most; /* congestion window that was left, and that there was or will be */
+	uint64_t sent;        /* bytes sent before */
+	uint64_t cost_ns;
+	double share;
+	bool goes_on; /* what came after the pause is not all acknowledged */
 };
 
 struct conn_track {
@@ -202,9 +214,8 @@ struct conn_track {
 	uint32_t cwnd_best;
 	uint64_t gap_ns;                                         /* age of what was last received, in the last sample */
 	double lost_before[RECENT - 1], sent_before[RECENT - 1]; /* bytes, newest first */
-	uint64_t restart_cost_ns;
-	unsigned restart_window; /* when that was, counted from 1; 0: never */
-	uint8_t lossy;           /* a bit for each earlier window, newest lowest: something was lost, and it went on */
+	struct restart restart;
+	uint8_t lossy; /* a bit for each earlier window, newest lowest: something was lost, and it went on */
 };
 
 struct conn_state {
@@ -294,30 +305,91 @@ static void count_sample(struct conn_track *c, const struct socket_record *s, co
 		c->queue[c->samples] = s->wmem_bytes == UINT32_MAX ? 0 : s->wmem_bytes;
 }
 
+/* RTTs in which a window that doubles in each sends that many segments. */
+static unsigned rounds_to_send(uint32_t window, uint64_t segments)
+{
+	unsigned rounds = 1;
+
+	while (rounds < ROUNDS_MAX && max_of(window, 1U) * ((1ULL << rounds) - 1) < segments)
+		rounds++;
+	return rounds;
+}
+
+/* Nothing was in flight, and then a smaller window than before holds data back, without a loss. */
+static bool is_restart(const struct tcp_record *before, const struct tcp_record *t)
+{
+	return before->unacked == 0 && t->unacked > 0 && t->notsent_bytes != UINT32_MAX && t->notsent_bytes > 0 &&
+	       before->cwnd != UINT32_MAX && t->cwnd < before->cwnd && t->ca_state == 0 &&
+	       t->total_retrans == before->total_retrans;
+}
+
+/*
+ * How small the window was when it began to send again, some time between two samples: it has been busy since. Before
+ * the first ACK it is still that small, later it follows from the length of the pause.
+ */
+static uint32_t window_after_pause(const struct tcp_record *before, const struct tcp_record *t, uint64_t span_ns)
+{
+	uint64_t busy_ns = delta_between(before->busy_ns, t->busy_ns), pause_ns = before->last_sent_ns;
+	uint32_t least = before->cwnd;
+
+	if (pause_ns == UINT64_MAX || before->rto_ns == 0)
+		return least;
+	if (busy_ns != UINT64_MAX)
+		pause_ns += span_ns - min_of(busy_ns, span_ns);
+	if (pause_ns > before->rto_ns && busy_ns < t->min_rtt_ns)
+		return t->cwnd;
+	for (; least > RESTART_CWND && pause_ns > before->rto_ns; pause_ns -= before->rto_ns)
+		least /= 2;
+	return least;
+}
+
+static bool has_restarted(const struct window *window, const struct conn_track *c)
+{
+	return c->restart.window && window->number + 1 - c->restart.window < RESTART_WINDOWS;
+}
+
 /*
  * After a pause the kernel halves the congestion window once for each retransmission timeout of silence, down to ten
- * segments. The cost is the number of RTTs that slow start needs to get back. A window that became smaller without
- * a loss between two samples is the proof; how small it was for a moment follows from the length of the pause.
+ * segments. A window that became smaller without a loss between two samples is the proof.
  */
-static void note_restart(const struct window *window, struct conn_track *c, const struct tcp_record *t)
+static void note_restart(const struct window *window, struct conn_track *c, const struct tcp_record *t,
+			 uint64_t span_ns)
 {
 	const struct tcp_record *before = &c->last;
-	uint64_t idle_ns = before->last_sent_ns;
-	uint32_t least = before->cwnd;
-	unsigned rounds = 0;
+	uint32_t least = window_after_pause(before, t, span_ns);
 
-	if (before->unacked > 0 || t->unacked == 0 || t->notsent_bytes == UINT32_MAX || t->notsent_bytes == 0 ||
-	    idle_ns == UINT64_MAX || before->rto_ns == 0 || idle_ns <= before->rto_ns)
+	if (!is_restart(before, t) || least == before->cwnd)
 		return;
-	if (before->cwnd == UINT32_MAX || t->cwnd >= before->cwnd || t->ca_state != 0 ||
-	    t->total_retrans != before->total_retrans)
+	if (!has_restarted(window, c))
+		c->restart = (struct restart){};
+	c->restart.window = window->number + 1;
+	c->restart.least = min_of(max_of(least, (uint32_t)RESTART_CWND), t->cwnd);
+	c->restart.most = before->cwnd;
+	c->restart.sent = before->bytes_sent;
+	c->restart.goes_on = true;
+}
+
+/*
+ * The cost is the number of RTTs that the data after the pause takes beyond those with the window of before, or with
+ * the one that it grows to: without restarts, that would have been its window since the first such burst.
+ */
+static void follow_restart(struct conn_track *c, const struct tcp_record *t)
+{
+	struct restart *restart = &c->restart;
+	uint64_t sent = delta_between(restart->sent, t->bytes_sent);
+	unsigned rounds, spared;
+	uint64_t segments;
+
+	if (!restart->goes_on || t->snd_mss == 0)
 		return;
-	for (; least > RESTART_CWND && idle_ns > before->rto_ns; idle_ns -= before->rto_ns, rounds++)
-		least /= 2;
-	if (rounds == 0)
-		return;
-	c->restart_cost_ns = rounds * t->srtt_ns;
-	c->restart_window = window->number + 1;
+	restart->goes_on = t->unacked > 0 && t->ca_state == 0;
+	restart->most = max_of(restart->most, t->cwnd);
+	segments = (sent == UINT64_MAX ? 0 : sent) / t->snd_mss;
+	segments += (t->notsent_bytes == UINT32_MAX ? 0 : t->notsent_bytes) / t->snd_mss;
+	rounds = rounds_to_send(restart->least, segments);
+	spared = rounds - rounds_to_send(restart->most, segments);
+	restart->cost_ns = max_of(restart->cost_ns, spared * t->srtt_ns);
+	restart->share = fmax(restart->share, (double)spared / rounds);
 }
 
 static void add_rate(struct spread *spread, uint64_t before, uint64_t after, uint64_t span_ns)
@@ -407,7 +479,8 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		if (!is_new) {
 			uint64_t span_ns = now_ns - c->last_ns;
 
-			note_restart(window, c, t);
+			note_restart(window, c, t, span_ns);
+			follow_restart(c, t);
 			add_rate(&c->send, c->last.bytes_acked, t->bytes_acked, span_ns);
 			add_rate(&c->receive, c->last.bytes_received, t->bytes_received, span_ns);
 		}
@@ -623,8 +696,10 @@ static void measure_past(const struct window *window, const struct conn_track *c
 	uint64_t rate = max_of(known_or_zero(m->send_rate), known_or_zero(m->receive_rate));
 	const struct tcp_record *t = &c->last;
 
-	m->restart_cost_ns =
-		c->restart_window && window->number + 1 - c->restart_window < RESTART_WINDOWS ? c->restart_cost_ns : 0;
+	if (has_restarted(window, c)) {
+		m->restart_cost_ns = c->restart.cost_ns;
+		m->restart_share = c->restart.share;
+	}
 	m->lossy_windows = (uint64_t)__builtin_popcount(c->lossy);
 	/* The SYN counts as one. */
 	m->acked_ever_bytes = t->bytes_acked == UINT64_MAX || t->bytes_acked == 0 ? t->bytes_acked : t->bytes_acked - 1;

@@ -36,6 +36,7 @@ struct conn_measures {
 	double marked_share;
 	uint64_t segment_bytes;
 	uint64_t restart_cost_ns;
+	double restart_share;
 	uint64_t data_segs_in;
 	/* Shares of the window that the kernel timed. */
 	double busy_share, rwnd_share, sndbuf_share;

@@ -578,9 +578,22 @@ static bool is_reply(const struct state *state, const struct drop_flow *flow)
 	       !is_here(state, &flow->key.laddr);
 }
 
+/*
+ * rp_filter sees a multicast packet only where a program of this host has joined its group. Groups of the link itself
+ * (224.0.0.0/24) are chatter of neighbours.
+ */
+static bool is_joined(const struct judgement *j, const struct drop_flow *flow, const struct addr *to)
+{
+	static const uint8_t link_groups[3] = {224, 0, 0};
+
+	return flow->key.proto == UDP && flow->key.dir != DROP_TX && to->family == ADDR_V4 &&
+	       (to->bytes[12] & 0xf0) == 0xe0 && memcmp(to->bytes + 12, link_groups, sizeof(link_groups)) != 0 &&
+	       drop_flow_class(flow, DROP_RP_FILTER) > 0 && find_module(&j->udp, &flow->key.lport);
+}
+
 static void add_to_group(struct judgement *j, const struct drop_flow *flow)
 {
-	bool leaves = flow->key.dir == DROP_TX, replies, awaited = is_awaited(j, &flow->key);
+	bool leaves = flow->key.dir == DROP_TX, replies, awaited = is_awaited(j, &flow->key), joined;
 	uint64_t from_ns = drop_flow_from_ns(j->window, flow);
 	struct group_key key;
 	struct group *group;
@@ -589,7 +602,8 @@ static void add_to_group(struct judgement *j, const struct drop_flow *flow)
 	key.from = leaves ? flow->key.laddr : flow->key.raddr;
 	key.to = leaves ? flow->key.raddr : flow->key.laddr;
 	key.proto = flow->key.proto;
-	if (is_for_many(j->state, &key.to))
+	joined = is_joined(j, flow, &key.to);
+	if (is_for_many(j->state, &key.to) && !joined)
 		return;
 	replies = leaves ? find_module(key.proto == UDP ? &j->udp : &j->listeners, &flow->key.lport) != NULL
 			 : is_reply(j->state, flow);
@@ -607,7 +621,7 @@ static void add_to_group(struct judgement *j, const struct drop_flow *flow)
 	group->repeats |= repeats(flow, from_ns);
 	group->leaves = leaves;
 	group->awaited |= awaited;
-	group->is_here = leaves || is_here(j->state, &key.to);
+	group->is_here = leaves || joined || is_here(j->state, &key.to);
 	if (!group->most || drop_flow_sum(flow) > drop_flow_sum(group->most))
 		group->most = flow;
 }

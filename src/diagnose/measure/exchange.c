@@ -79,6 +79,9 @@ static const struct field exchange_fields[] = {
 	      "number"),
 	FIELD(E, past_exchanges, COUNT, "requests and replies before the run"),
 	FIELD(E, late_times, RATIO, "late_wait_ns as a multiple of past_exchange_ns"),
+	FIELD(E, run_exchange_ns, DURATION,
+	      "mean time for which a request was outstanding in this run, of five or more"),
+	FIELD(E, run_times, RATIO, "that, as a multiple of past_exchange_ns"),
 	FIELD(E, open_wait_ns, DURATION, "time since a request that has been outstanding in every sample of this run"),
 	FIELD(E, open_times, RATIO, "that, as a multiple of past_exchange_ns"),
 	FIELD(E, answers_timed, COUNT, "replies of the last three windows whose time is known"),
@@ -126,7 +129,9 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 #define ACK_LATEST_NS (500 * NSEC_PER_MSEC)
 /* A reply that took fewer RTTs is the path's. */
 #define SLOW_RTTS 10
-#define LATE_NS   (200 * NSEC_PER_MSEC)
+/* Exchanges of a run that have a mean. */
+#define RUN_ENOUGH 5
+#define LATE_NS    (200 * NSEC_PER_MSEC)
 /* Windows in which a pause of the reader is remembered. */
 #define UNREAD_WINDOWS 3
 /* Windows over which the time of replies is averaged. */
@@ -652,6 +657,10 @@ static void measure_late(const struct state *state, const struct exchange_track 
 	m->late_wait_ns = x->late ? x->late_sum_ns / x->late : UINT64_MAX;
 	measure_past(state, x, conn->related[MODULE_APP], m);
 	m->late_times = times_past(m->late_wait_ns, m);
+	m->run_exchange_ns = x->exchanges < RUN_ENOUGH
+				     ? UINT64_MAX
+				     : (uint64_t)((double)(x->now_ns - x->first_ns) * m->asking_share) / x->exchanges;
+	m->run_times = times_past(m->run_exchange_ns, m);
 	m->as_ever = is_as_ever(times_past(m->service_slow_wait_ns, m), m->past_exchanges);
 	m->open_wait_ns = x->open == x->samples_ever && x->exchanges == 0 ? x->open_ns : UINT64_MAX;
 	m->open_times = times_past(m->open_wait_ns, m);

@@ -29,6 +29,8 @@ struct exchange_measures {
 	double asking_share;
 	uint64_t slow, quick, late, late_wait_ns, past_exchange_ns, past_exchanges;
 	double late_times;
+	uint64_t run_exchange_ns;
+	double run_times;
 	bool as_ever;
 	uint64_t open_wait_ns;
 	double open_times;

@@ -207,6 +207,21 @@ static void print_health(const struct diagnosis_record *record, const struct pre
 		time_words_print(record, options->all, out);
 }
 
+/* What is there and costs nothing: one line each, with the reason that it is no finding. */
+static void print_notes(const struct diagnosis_record *record, struct out *out)
+{
+	const struct finding_record *notes = record->notes.items;
+
+	for (uint32_t i = 0; i < record->notes.count; i++) {
+		const struct evidence_record *against = notes[i].against_evidence.items;
+
+		buf_add_format(&out->pending, "Note: %s %s: %s", notes[i].cause, notes[i].accused, notes[i].because);
+		if (notes[i].against_evidence.count > 0)
+			buf_add_format(&out->pending, "; %s", against[0].text);
+		out_end_line(out);
+	}
+}
+
 static void print_answer(const struct diagnosis_record *record, const struct present_options *options, struct out *out)
 {
 	const struct finding_record *findings = record->findings.items;
@@ -594,6 +609,7 @@ void present_diagnosis(const struct diagnosis_record *record, const struct prese
 	if (options->program && record->findings.count > 0)
 		print_time(record, options, out);
 	print_answer(record, options, out);
+	print_notes(record, out);
 	print_baseline(record, out);
 	print_ends(record, out);
 	print_unseen(record, out);

@@ -15,7 +15,7 @@
 #define RULES_FILE_MAX ((size_t)4 << 20)
 
 static const char *const severities[] = {
-	[SEVERITY_LOW] = "low", [SEVERITY_MEDIUM] = "medium", [SEVERITY_HIGH] = "high"};
+	[SEVERITY_LOW] = "low", [SEVERITY_MEDIUM] = "medium", [SEVERITY_HIGH] = "high", [SEVERITY_INFO] = "info"};
 
 const char *severity_name(enum severity severity)
 {
@@ -457,9 +457,23 @@ static int read_rule_target(const struct reader *reader, struct rule *rule)
 	return 0;
 }
 
+/* Evidence against a cause may leave a note of it: it is there, and costs nothing. */
+static int read_rule_severity(const struct reader *reader, struct rule *rule)
+{
+	const struct line *severity = find_line(reader->paragraph, "severity");
+
+	if (!severity)
+		return 0;
+	if (strcmp(severity->value, "info") != 0 || rule->certainty > 0)
+		return fail(reader, severity->number, "the severity of a rule is info, and its certainty negative");
+	rule->leaves_note = true;
+	return 0;
+}
+
 static int read_rule(const struct reader *reader, struct rule *rule)
 {
-	static const char *const keys[] = {"about", "when", "suggests", "certainty", "family", "because", NULL};
+	static const char *const keys[] = {"about",  "when",    "suggests", "certainty",
+					   "family", "because", "severity", NULL};
 	const char *about, *when, *family, *because;
 	enum module_kind kind;
 	struct shape shape;
@@ -483,7 +497,10 @@ static int read_rule(const struct reader *reader, struct rule *rule)
 	if (expr_parse(when, &shape, &rule->when, &reason) < 0)
 		return fail(reader, find_line(reader->paragraph, "when")->number, "%s", reason.text);
 	r = check_template(reader, because, &shape);
-	return r < 0 ? r : read_rule_target(reader, rule);
+	if (r < 0)
+		return r;
+	r = read_rule_target(reader, rule);
+	return r < 0 ? r : read_rule_severity(reader, rule);
 }
 
 static int add_rule(const struct reader *reader)

@@ -38,7 +38,8 @@
 #include "diagnose/graph/module.h"
 #include "record/expr.h"
 
-enum severity { SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH };
+/* Info is of notes, no cause has it. */
+enum severity { SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH, SEVERITY_INFO };
 
 /* A command with {field}s, for findings whose strongest evidence meets the condition. */
 struct next_step {
@@ -68,6 +69,7 @@ struct rule {
 	struct expr *when;
 	VEC(const struct cause *) suggests; /* one or more: evidence against one may count against others */
 	double certainty;
+	bool leaves_note; /* of evidence against: without it, the cause is reported as a note */
 	char *family;
 	char *because;
 	char *origin;
