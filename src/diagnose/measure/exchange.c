@@ -135,8 +135,9 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 #define TICKS_NS (2 * NSEC_PER_MSEC)
 /* A wait that is this many times the mean before the run is no long request of a kind that comes now and then. */
 #define OVERDUE_TIMES 100
-/* With fewer exchanges before the run there is no mean. */
+/* With fewer exchanges before the run there is no mean; three that took exactly as long are none of a fault either. */
 #define PAST_ENOUGH 5
+#define PAST_SAME   3
 
 /* The longest time for which a program did not read, and what its buffer held then. */
 struct unread {
@@ -639,7 +640,9 @@ static double times_past(uint64_t wait_ns, const struct exchange_measures *m)
  */
 static bool is_as_ever(double times, uint64_t exchanges)
 {
-	return exchanges >= PAST_ENOUGH && times >= 0.5 && times < (exchanges == PAST_ENOUGH ? 2 : 1.2);
+	if (exchanges < PAST_ENOUGH)
+		return exchanges >= PAST_SAME && times >= 0.9 && times < 1.1;
+	return times >= 0.5 && times < (exchanges == PAST_ENOUGH ? 2 : 1.2);
 }
 
 static void measure_late(const struct state *state, const struct exchange_track *x, const struct module *conn,
