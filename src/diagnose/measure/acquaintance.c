@@ -9,9 +9,8 @@
 #include <string.h>
 
 #include "diagnose/graph/window.h"
-#include "diagnose/measure/attempted.h"
 #include "diagnose/measure/conn.h"
-#include "diagnose/measure/endpoint.h"
+#include "diagnose/measure/flow_module.h"
 #include "diagnose/measure/known_hosts.h"
 #include "diagnose/measure/refusal.h"
 #include "probe/remembered.h"
@@ -125,11 +124,14 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	vec_each(&graph->modules, module) {
 		const struct conn_measures *conn = (*module)->measures.conn;
 		const struct peer_measures *peer = (*module)->measures.peer;
+		const struct flow_measures *flow = (*module)->measures.flow;
 
 		if (conn && conn->state == SOCKET_SYN_SENT)
 			measure(state, *module, &conn->raddr, conn->rport, graph);
 		else if (peer)
 			measure(state, *module, &peer->raddr, peer->rport, graph);
+		else if (flow && !flow->forwarded)
+			measure(state, *module, &flow->flow_target, flow->flow_dport, graph);
 	}
 	known_hosts_age(&state->known);
 	track_forget(window, &state->connects, NULL);
@@ -145,7 +147,7 @@ static void release(void *data)
 	map_done(&state->services);
 }
 
-/* After "refusal" and "attempted", whose modules it adds to. */
+/* After "refusal", "attempted" and "packet-drops", whose modules it adds to. */
 static const struct measurer acquaintance_measurer = {
 	.name = "acquaintance",
 	.stage = MEASURE_EGRESS,

@@ -50,7 +50,8 @@ MODULE_SCOPE(listener_scope);
 
 static const struct module_scope flow_scope = {
 	.kind = MODULE_FLOW,
-	.parts = {MODULE_PART(flow), MODULE_PART(dropped), MODULE_PART(forwarding), MODULE_PART(host)}};
+	.parts = {MODULE_PART(flow), MODULE_PART(dropped), MODULE_PART(forwarding), MODULE_PART(host),
+		  MODULE_PART(acquaintance)}};
 MODULE_SCOPE(flow_scope);
 
 static const struct module_scope peer_scope = {
