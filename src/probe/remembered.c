@@ -211,6 +211,7 @@ static const struct snapshot_source remembered_source = {
 	.lost = "whether there ever was a connection with hosts whose packets are dropped, or that accept no connection",
 	.types = types,
 	.needs = needs,
+	.any_need = true,
 	.stage = STAGE_LAST,
 	.on_demand = true,
 	.per_netns = true,

@@ -56,7 +56,7 @@ TEST(every_measure_of_a_host_that_refuses)
 	_cleanup_measured_ struct graph *graph = measure(chats, refuse, 5);
 
 	check_all(&acquaintance_measures_type, module_of(graph, "peer:10.77.2.9:80")->measures.acquaintance,
-		  (struct expected[]){{"host_known", "false"}, {"host_tries", "6"}, {}});
+		  (struct expected[]){{"host_known", "false"}, {"host_tries", "6"}, {"conns_moving", "1"}, {}});
 	check_some(&acquaintance_measures_type, module_of(graph, "peer:10.77.2.2:80")->measures.acquaintance,
 		   (struct expected[]){{"host_known", "true"}, {"host_tries", "0"}, {}});
 }

@@ -20,6 +20,7 @@
 static const struct field acquaintance_fields[] = {
 	FIELD(A, host_known, BOOL, "there was a connection with this remote host before, as far as the kernel remembers"),
 	FIELD(A, host_tries, COUNT, "connects to this service that waited for an answer in the last three windows"),
+	FIELD(A, conns_moving, COUNT, "connections of this host, with whomever, that move data in this window"),
 };
 #undef A
 RECORD_TYPE(acquaintance_measures_type, "measure.acquaintance", struct acquaintance_measures, acquaintance_fields,
@@ -105,33 +106,57 @@ static void age(struct map *services)
 	}
 }
 
-static void measure(const struct state *state, struct module *module, const struct addr *raddr, uint16_t rport,
-		    struct graph *graph)
+static uint64_t count_moving(const struct graph *graph)
+{
+	uint64_t count = 0;
+
+	vec_each(&graph->modules, module)
+		count += (*module)->kind == MODULE_CONN && (*module)->measures.conn &&
+			 (*module)->measures.conn->state != SOCKET_SYN_SENT &&
+			 conn_is_moving((*module)->measures.conn);
+	return count;
+}
+
+static struct acquaintance_measures *measure(const struct state *state, const struct addr *raddr, uint16_t rport,
+					     struct graph *graph)
 {
 	struct acquaintance_measures *m = graph_alloc(graph, sizeof(*m));
 	struct endpoint key = service_of(raddr, rport);
 
 	m->host_known = known_hosts_find(&state->known, raddr);
 	m->host_tries = connects_of(map_get(&state->services, &key));
-	module->measures.acquaintance = m;
+	return m;
+}
+
+/* NULL: it is not about a host that does not accept. */
+static struct acquaintance_measures *measure_module(const struct state *state, const struct module *module,
+						    struct graph *graph)
+{
+	const struct conn_measures *conn = module->measures.conn;
+	const struct peer_measures *peer = module->measures.peer;
+	const struct flow_measures *flow = module->measures.flow;
+
+	if (conn && conn->state == SOCKET_SYN_SENT)
+		return measure(state, &conn->raddr, conn->rport, graph);
+	if (peer)
+		return measure(state, &peer->raddr, peer->rport, graph);
+	if (flow && !flow->forwarded)
+		return measure(state, &flow->flow_target, flow->flow_dport, graph);
+	return NULL;
 }
 
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
+	uint64_t moving = count_moving(graph);
 
 	known_hosts_judge(&state->known, graph);
 	vec_each(&graph->modules, module) {
-		const struct conn_measures *conn = (*module)->measures.conn;
-		const struct peer_measures *peer = (*module)->measures.peer;
-		const struct flow_measures *flow = (*module)->measures.flow;
+		struct acquaintance_measures *m = measure_module(state, *module, graph);
 
-		if (conn && conn->state == SOCKET_SYN_SENT)
-			measure(state, *module, &conn->raddr, conn->rport, graph);
-		else if (peer)
-			measure(state, *module, &peer->raddr, peer->rport, graph);
-		else if (flow && !flow->forwarded)
-			measure(state, *module, &flow->flow_target, flow->flow_dport, graph);
+		if (m)
+			m->conns_moving = moving;
+		(*module)->measures.acquaintance = m;
 	}
 	known_hosts_age(&state->known);
 	track_forget(window, &state->connects, NULL);

@@ -7,6 +7,7 @@
 struct acquaintance_measures {
 	uint8_t host_known; /* known_hosts.h */
 	uint64_t host_tries;
+	uint64_t conns_moving;
 };
 
 extern const struct record_type acquaintance_measures_type;
