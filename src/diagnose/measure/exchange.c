@@ -88,6 +88,8 @@ static const struct field exchange_fields[] = {
 	FIELD(E, service_slow_wait_ns, DURATION, "mean of these"),
 	FIELD(E, as_ever, BOOL, "the exchanges before the run fill the life of the program at this pace"),
 	FIELD(E, service_waits, COUNT, "these, and the connections to its service that wait for a reply at the end"),
+	FIELD(E, service_asked_share, RATIO, "samples of this run in which a connection to its service waits for a reply",
+	      .unit = "%"),
 	FIELD(E, service_lengthy, COUNT, "waits of more than 4.5 s for its service that ended in this run"),
 	FIELD(E, service_unanswered, COUNT,
 	      "requests to its service that ended without a reply after 0.3 s or more in this run"),
@@ -135,9 +137,8 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 #define TICKS_NS (2 * NSEC_PER_MSEC)
 /* A wait that is this many times the mean before the run is no long request of a kind that comes now and then. */
 #define OVERDUE_TIMES 100
-/* With fewer exchanges before the run there is no mean; three that took exactly as long are none of a fault either. */
+/* With fewer exchanges before the run there is no mean. */
 #define PAST_ENOUGH 5
-#define PAST_SAME   3
 
 /* The longest time for which a program did not read, and what its buffer held then. */
 struct unread {
@@ -640,9 +641,7 @@ static double times_past(uint64_t wait_ns, const struct exchange_measures *m)
  */
 static bool is_as_ever(double times, uint64_t exchanges)
 {
-	if (exchanges < PAST_ENOUGH)
-		return exchanges >= PAST_SAME && times >= 0.9 && times < 1.1;
-	return times >= 0.5 && times < (exchanges == PAST_ENOUGH ? 2 : 1.2);
+	return exchanges >= PAST_ENOUGH && times >= 0.5 && times < (exchanges == PAST_ENOUGH ? 2 : 1.2);
 }
 
 static void measure_late(const struct state *state, const struct exchange_track *x, const struct module *conn,
