@@ -21,9 +21,10 @@ static const struct field remembered_fields[] = {
 	FIELD(R, last_ns, TIME, "last connection that they were learnt from"),
 };
 #undef R
-RECORD_TYPE(remembered_type, "remembered", struct remembered_record, remembered_fields,
-	    "a remote host whose packets are dropped here, or that refuses or does not answer connects, and whether there "
-	    "ever was a connection with it");
+RECORD_TYPE(
+	remembered_type, "remembered", struct remembered_record, remembered_fields,
+	"a remote host whose packets are dropped here, or that refuses or does not answer connects, and whether there "
+	"ever was a connection with it");
 
 /* Of a scan from more addresses no more are asked for. */
 #define HOSTS_MAX 256
@@ -208,7 +209,8 @@ static const struct record_type *const types[] = {&remembered_type, NULL};
 
 static const struct snapshot_source remembered_source = {
 	.name = "remembered",
-	.lost = "whether there ever was a connection with hosts whose packets are dropped, or that accept no connection",
+	.lost = "whether there ever was a connection with hosts whose packets are dropped, or that accept no "
+		"connection",
 	.types = types,
 	.needs = needs,
 	.any_need = true,

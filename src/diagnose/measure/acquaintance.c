@@ -18,7 +18,8 @@
 
 #define A struct acquaintance_measures
 static const struct field acquaintance_fields[] = {
-	FIELD(A, host_known, BOOL, "there was a connection with this remote host before, as far as the kernel remembers"),
+	FIELD(A, host_known, BOOL,
+	      "there was a connection with this remote host before, as far as the kernel remembers"),
 	FIELD(A, host_tries, COUNT, "connects to this service that waited for an answer in the last three windows"),
 	FIELD(A, conns_moving, COUNT, "connections of this host, with whomever, that move data in this window"),
 };
@@ -112,8 +113,7 @@ static uint64_t count_moving(const struct graph *graph)
 
 	vec_each(&graph->modules, module)
 		count += (*module)->kind == MODULE_CONN && (*module)->measures.conn &&
-			 (*module)->measures.conn->state != SOCKET_SYN_SENT &&
-			 conn_is_moving((*module)->measures.conn);
+			 (*module)->measures.conn->state != SOCKET_SYN_SENT && conn_is_moving((*module)->measures.conn);
 	return count;
 }
 

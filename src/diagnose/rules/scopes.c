@@ -48,16 +48,16 @@ static const struct module_scope listener_scope = {.kind = MODULE_LISTENER,
 							     MODULE_PART(dropped)}};
 MODULE_SCOPE(listener_scope);
 
-static const struct module_scope flow_scope = {
-	.kind = MODULE_FLOW,
-	.parts = {MODULE_PART(flow), MODULE_PART(dropped), MODULE_PART(forwarding), MODULE_PART(host),
-		  MODULE_PART(acquaintance)}};
+static const struct module_scope flow_scope = {.kind = MODULE_FLOW,
+					       .parts = {MODULE_PART(flow), MODULE_PART(dropped),
+							 MODULE_PART(forwarding), MODULE_PART(host),
+							 MODULE_PART(acquaintance)}};
 MODULE_SCOPE(flow_scope);
 
-static const struct module_scope peer_scope = {
-	.kind = MODULE_PEER,
-	.parts = {MODULE_PART(peer), MODULE_PART(attempted), MODULE_PART(datagram), MODULE_PART(host),
-		  MODULE_PART(acquaintance)}};
+static const struct module_scope peer_scope = {.kind = MODULE_PEER,
+					       .parts = {MODULE_PART(peer), MODULE_PART(attempted),
+							 MODULE_PART(datagram), MODULE_PART(host),
+							 MODULE_PART(acquaintance)}};
 MODULE_SCOPE(peer_scope);
 
 static const struct module_scope resolver_scope = {
