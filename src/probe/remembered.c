@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "probe/drop_tally.h"
+#include "probe/wire.h"
+#include "snapshot/socket/socket.h"
 
 #define R struct remembered_record
 static const struct field remembered_fields[] = {
@@ -19,8 +21,10 @@ static const struct field remembered_fields[] = {
 	FIELD(R, last_ns, TIME, "last connection that they were learnt from"),
 };
 #undef R
-RECORD_TYPE(remembered_type, "remembered", struct remembered_record, remembered_fields,
-	    "a remote host whose packets are dropped here, and whether there ever was a connection with it");
+RECORD_TYPE(
+	remembered_type, "remembered", struct remembered_record, remembered_fields,
+	"a remote host whose packets are dropped here, or that refuses or does not answer connects, and whether there "
+	"ever was a connection with it");
 
 /* Of a scan from more addresses no more are asked for. */
 #define HOSTS_MAX 256
@@ -156,6 +160,7 @@ static int give(struct snapshot *snapshot, struct state *state, const struct add
 	return 0;
 }
 
+/* Hosts that drops keep out, and those that refuse this one or do not answer it. */
 static int give_all(struct snapshot *snapshot, struct state *state, struct why *why)
 {
 	int r = 0;
@@ -163,6 +168,12 @@ static int give_all(struct snapshot *snapshot, struct state *state, struct why *
 	snapshot_each(snapshot, drop_type, const struct drop_record, drop)
 		if (r == 0 && drop->netns == snapshot->netns && drop->proto == IPPROTO_TCP && drop->dir == DROP_RX)
 			r = give(snapshot, state, &drop->raddr, why);
+	snapshot_each(snapshot, refusal_type, const struct refusal_record, refusal)
+		if (r == 0 && refusal->netns == snapshot->netns && refusal->refused > 0)
+			r = give(snapshot, state, &refusal->raddr, why);
+	snapshot_each(snapshot, socket_type, const struct socket_record, s)
+		if (r == 0 && s->netns == snapshot->netns && s->proto == IPPROTO_TCP && s->state == SOCKET_SYN_SENT)
+			r = give(snapshot, state, &s->raddr, why);
 	return r;
 }
 
@@ -193,14 +204,16 @@ static void release(void *data)
 	map_done(&((struct state *)data)->hosts);
 }
 
-static const struct record_type *const needs[] = {&drop_type, NULL};
+static const struct record_type *const needs[] = {&drop_type, &refusal_type, &socket_type, NULL};
 static const struct record_type *const types[] = {&remembered_type, NULL};
 
 static const struct snapshot_source remembered_source = {
 	.name = "remembered",
-	.lost = "whether there ever was a connection with hosts whose packets are dropped",
+	.lost = "whether there ever was a connection with hosts whose packets are dropped, or that accept no "
+		"connection",
 	.types = types,
 	.needs = needs,
+	.any_need = true,
 	.stage = STAGE_LAST,
 	.on_demand = true,
 	.per_netns = true,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Type "remembered": whether this host ever had a TCP connection with a remote host, for hosts whose TCP packets this
- * host drops. The kernel keeps the metrics of connections that ended well, by remote address, for as long as it
- * has room (tcp_metrics): a past that nobody has to record. A host that it does not remember has never been a peer.
+ * host drops, and for those that refuse its connects or do not answer them. The kernel keeps the metrics of connections
+ * that ended well, by remote address, for as long as it has room (tcp_metrics): a past that nobody has to record. A
+ * host that it does not remember has never been a peer.
  *
  * No records where the kernel keeps none (tcp_no_metrics_save), and in single samples.
  */

@@ -20,6 +20,7 @@
 #define UDP  17
 #define ICMP 1
 #define ACK  0x10
+#define SYN  0x02
 
 struct router {
 	/* The shaper of rd: bytes per second that it sends, bytes queued, delayed packets per sample. */
@@ -41,6 +42,8 @@ struct router {
 	/* Dropped packets of the connection per sample, for a reason that is no fault. */
 	unsigned managed;
 	unsigned acks; /* the same of packets back */
+	/* The firewall drops the SYNs of 10.1.1.6; a connection from 10.2.2.2 to 10.1.1.8 passes, and its answers. */
+	bool kept_out, reached, answered;
 	bool down, no_carrier;
 	bool flaps;        /* the carrier of rd, in two of five samples */
 	unsigned flapped;  /* its carrier has changed that often, the last time in sample 8 */
@@ -204,6 +207,44 @@ static void put_drops(struct snapshot *snapshot, const struct router *r, unsigne
 		put(snapshot, &drop_type, &drop);
 }
 
+static void put_kept_out(struct snapshot *snapshot, const struct router *r, unsigned sample)
+{
+	struct drop_record drop = {.reason = "NETFILTER_DROP",
+				   .dev = "ra",
+				   .dir = DROP_RX,
+				   .proto = TCP,
+				   .laddr = address("10.2.2.2"),
+				   .lport = 443,
+				   .raddr = address("10.1.1.6"),
+				   .rport = 4500,
+				   .flags = SYN,
+				   .packets = sample,
+				   .bytes = 60 * sample,
+				   .first_ns = LOOK_TIME_NS + LOOK_PACE_NS,
+				   .last_ns = LOOK_TIME_NS + sample * LOOK_PACE_NS};
+	struct passing_record there = {.ifindex = 2,
+				       .dev = "ra",
+				       .source = address("10.2.2.2"),
+				       .target = address("10.1.1.8"),
+				       .sport = 45000,
+				       .dport = 9100,
+				       .packets = sample};
+	struct passing_record back = {.ifindex = 3,
+				      .dev = "rd",
+				      .source = there.target,
+				      .target = there.source,
+				      .sport = 9100,
+				      .dport = 45000,
+				      .packets = sample};
+
+	if (r->kept_out && sample > 0)
+		put(snapshot, &drop_type, &drop);
+	if (r->reached && sample > 0)
+		put(snapshot, &passing_type, &there);
+	if (r->answered && sample > 0)
+		put(snapshot, &passing_type, &back);
+}
+
 static void put_counters(struct snapshot *snapshot, const struct router *r)
 {
 	struct firewall_chain_record chain = {
@@ -240,6 +281,7 @@ static void put_sample(struct snapshot *snapshot, unsigned sample, const void *c
 	put_shaper(snapshot, r, sample);
 	put_passing(snapshot, r, sample);
 	put_drops(snapshot, r, sample);
+	put_kept_out(snapshot, r, sample);
 	put_counters(snapshot, r);
 }
 
@@ -289,6 +331,16 @@ TEST(one_data_segment_is_enough)
 	/* A pure ACK or a SYN does not prove an established connection. */
 	CHECK_EQ_TEXT(LOOK(.reason = "IP_INNOROUTES", .bytes = 60), "");
 	CHECK_EQ_TEXT(LOOK(.reason = "NETFILTER_DROP"), "");
+}
+
+TEST(networks_that_may_only_answer)
+{
+	CHECK_EQ_TEXT(LOOK(.kept_out = true), "firewall-drop filter:netfilter");
+	CHECK_EQ_TEXT(LOOK(.kept_out = true, .reached = true, .answered = true), "");
+	/* What leaves to it may be dropped on the way back; and others of it may open connections. */
+	CHECK_EQ_TEXT(LOOK(.kept_out = true, .reached = true), "firewall-drop filter:netfilter");
+	CHECK_EQ_TEXT(LOOK(.kept_out = true, .reached = true, .answered = true, .segments = 5, .answers = 5),
+		      "firewall-drop filter:netfilter");
 }
 
 TEST(senders_without_icmp_errors)
@@ -378,6 +430,11 @@ TEST(figures_of_a_connection_that_passes)
 	CHECK_EQ_UINT(m.lost_before, 0);
 	CHECK_NEAR(m.lost_behind_share, 0.03, 1e-9);
 	CHECK_NEAR(m.lost_before_share, 0, 1e-9);
+	/* Only of attempts that are kept out. */
+	CHECK(m.pass_opened == UINT64_MAX && m.pass_reached == UINT64_MAX);
+	m = FIGURES(.kept_out = true, .reached = true, .answered = true, .segments = 1, .answers = 1);
+	CHECK_EQ_UINT(m.pass_opened, 1);
+	CHECK_EQ_UINT(m.pass_reached, 1);
 	/* This host dropped one per sample: ten of thirty are not lost elsewhere. */
 	m = FIGURES(.segments = 100, .repeats = 3, .managed = 1);
 	CHECK_EQ_UINT(m.lost_behind, 20);

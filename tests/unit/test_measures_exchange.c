@@ -116,6 +116,7 @@ TEST(requests_that_wait)
 		{"slow", "4"},
 		{"quick", "0"},
 		{"asking_share", "0.8"},
+		{"service_asked_share", "0.8"},
 		{"past_exchange_ns", "1000000000"},
 		{"past_exchanges", "100"},
 		{"late_times", "0.8"},

@@ -68,6 +68,7 @@ struct module_measures {
 	const struct peer_measures *peer;
 	const struct attempted_measures *attempted; /* of a remote service, as is the next one */
 	const struct datagram_measures *datagram;
+	const struct acquaintance_measures *acquaintance; /* of one that does not accept, or of the connect */
 	const struct resolver_measures *resolver;
 	const struct dropped_measures *dropped; /* of a socket or flow: its packets that this host dropped */
 	const struct flow_measures *flow;

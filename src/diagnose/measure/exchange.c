@@ -91,6 +91,8 @@ static const struct field exchange_fields[] = {
 	FIELD(E, service_slow_wait_ns, DURATION, "mean of these"),
 	FIELD(E, as_ever, BOOL, "the exchanges before the run fill the life of the program at this pace"),
 	FIELD(E, service_waits, COUNT, "these, and the connections to its service that wait for a reply at the end"),
+	FIELD(E, service_asked_share, RATIO,
+	      "samples of this run in which a connection to its service waits for a reply", .unit = "%"),
 	FIELD(E, service_lengthy, COUNT, "waits of more than 4.5 s for its service that ended in this run"),
 	FIELD(E, service_unanswered, COUNT,
 	      "requests to its service that ended without a reply after 0.3 s or more in this run"),

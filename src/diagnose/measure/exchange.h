@@ -40,7 +40,7 @@ struct exchange_measures {
 	uint64_t service_quick, service_slow, service_slow_wait_ns, service_waits, service_lengthy;
 	uint64_t service_unanswered, service_unanswered_wait_ns;
 	uint64_t service_pauses, service_pause_ns;
-	double service_fast_share, pause_times;
+	double service_asked_share, service_fast_share, pause_times;
 	uint64_t service_prompt, service_greeted, service_greeted_wait_ns;
 	uint64_t asked, unanswered, forbidden;
 	bool is_there;

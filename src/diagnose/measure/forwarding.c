@@ -13,6 +13,7 @@
 
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/drop_class.h"
+#include "diagnose/measure/dropped.h"
 #include "diagnose/measure/flow_module.h"
 #include "diagnose/measure/network.h"
 #include "probe/drop_tally.h"
@@ -23,6 +24,9 @@
 static const struct field forwarding_fields[] = {
 	FIELD(F, pass_packets, COUNT, "forwarded packets, both directions, in this window and the three before"),
 	FIELD(F, pass_along, COUNT, "of these, in this direction"),
+	FIELD(F, pass_opened, COUNT,
+	      "connections that hosts behind the interface of its source opened and that pass, in the same time"),
+	FIELD(F, pass_reached, COUNT, "connections to these hosts whose packets back pass, in the same time"),
 	FIELD(F, pass_segments, COUNT, "forwarded data segments, this direction"),
 	FIELD(F, lost_behind, COUNT, "retransmissions of data forwarded before, less packets dropped by this host"),
 	FIELD(F, lost_behind_share, RATIO, "their share of the forwarded data", .unit = "%"),
@@ -66,9 +70,14 @@ struct flow_track {
 	uint64_t moved[KEEP][FIGURES];
 };
 
+struct dev_text {
+	char text[16];
+};
+
 struct state {
 	uint64_t samples;
 	bool knows;         /* flows were followed in the last sample */
+	struct map devs;    /* struct dev_text -> its ifindex */
 	struct map passing; /* flow_key -> flow_track */
 	struct map drops;   /* flow_key -> flow_track: PACKETS alone */
 	struct map errors;  /* flow_key with a target alone -> flow_track: dropped ICMP messages to it */
@@ -77,6 +86,7 @@ struct state {
 
 #define TRACKS MAP_INIT(sizeof(struct flow_key), sizeof(struct flow_track), 20000)
 static const struct state initial = {
+	.devs = MAP_INIT(sizeof(struct dev_text), sizeof(uint32_t), 10000),
 	.passing = TRACKS,
 	.drops = TRACKS,
 	.errors = TRACKS,
@@ -95,6 +105,14 @@ static struct flow_key key_of(const struct addr *source, uint16_t sport, const s
 	key.sport = sport;
 	key.dport = dport;
 	return key;
+}
+
+static struct dev_text dev_of(const char *name)
+{
+	struct dev_text dev = {};
+
+	memcpy(dev.text, name, strnlen(name, sizeof(dev.text)));
+	return dev;
 }
 
 static void add_total(struct window *window, const struct state *state, struct map *tracks, const struct flow_key *key,
@@ -119,10 +137,15 @@ static void sample_passing(struct window *window, struct state *state, const str
 	uint64_t figures[FIGURES] = {p->packets,      p->segments, p->bytes,      p->repeats,
 				     p->repeat_bytes, p->fills,    p->fill_bytes, p->syns};
 	struct flow_key key = key_of(&p->source, p->sport, &p->target, p->dport);
+	struct dev_text dev = dev_of(p->dev);
+	uint32_t *ifindex;
 
 	state->knows = true;
 	if (p->source.family == ADDR_UNKNOWN)
 		return;
+	ifindex = map_put(&state->devs, &dev, NULL);
+	if (ifindex)
+		*ifindex = p->ifindex;
 	key.ifindex = p->ifindex;
 	add_total(window, state, &state->passing, &key, figures);
 }
@@ -233,6 +256,43 @@ static void set_passed(const struct state *state, const struct flow_measures *fl
 	}
 }
 
+/* --- which way connections are opened between the networks of this host --- */
+
+/* Hosts that something leaves to by an interface: they are behind it. */
+static void find_hosts(const struct state *state, uint32_t ifindex, struct map *hosts)
+{
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->passing, &at, &key, &value))
+		if (((const struct flow_key *)key)->ifindex == ifindex && sum_of(value, PACKETS) > 0)
+			(void)map_put(hosts, &((const struct flow_key *)key)->target, NULL);
+}
+
+/* What these hosts send passes: from a higher port to connections of their own, from a lower one as an answer. */
+static void set_sides(const struct state *state, const struct flow_measures *flow, struct forwarding_measures *m)
+{
+	struct map hosts = MAP_INIT(sizeof(struct addr), sizeof(uint8_t), 20000);
+	struct dev_text dev = dev_of(flow->dev);
+	const uint32_t *ifindex = map_get(&state->devs, &dev);
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	m->pass_opened = m->pass_reached = 0;
+	if (ifindex)
+		find_hosts(state, *ifindex, &hosts);
+	(void)map_put(&hosts, &flow->flow_source, NULL);
+	while (map_next(&state->passing, &at, &key, &value)) {
+		const struct flow_key *passing = key;
+
+		if (sum_of(value, PACKETS) > 0 && map_get(&hosts, &passing->source))
+			(*(passing->sport > passing->dport ? &m->pass_opened : &m->pass_reached))++;
+	}
+	map_done(&hosts);
+}
+
 static struct forwarding_measures *begin(struct module *module, struct graph *graph)
 {
 	struct forwarding_measures *m = graph_alloc(graph, sizeof(*m));
@@ -262,6 +322,15 @@ static void set_outlet(const struct state *state, struct module *module, struct 
 	graph_add_edge(module, module->related[MODULE_LINK]);
 }
 
+/* Attempts that the firewall drops or rejects. */
+static bool is_kept_out(const struct module *module)
+{
+	const struct dropped_measures *dropped = module->measures.dropped;
+
+	return module->measures.flow->forwarded && dropped && !dropped->drop_established &&
+	       dropped->drop_firewall + dropped->drop_reject > 0;
+}
+
 /* A flow that the drops made a module of. */
 static void join(const struct state *state, struct module *module, struct graph *graph)
 {
@@ -270,8 +339,11 @@ static void join(const struct state *state, struct module *module, struct graph 
 	static const struct addr none;
 	struct flow_key sender = key_of(&none, 0, &flow->flow_source, 0);
 
-	if (state->knows && flow->flow_proto == TCP)
+	if (state->knows && flow->flow_proto == TCP) {
 		set_passed(state, flow, m);
+		if (is_kept_out(module))
+			set_sides(state, flow, m);
+	}
 	m->icmp_dropped = sum_of(map_get(&state->errors, &sender), PACKETS);
 	set_outlet(state, module, m, graph);
 }
@@ -468,6 +540,7 @@ static void release(void *data)
 {
 	struct state *state = data;
 
+	map_done(&state->devs);
 	map_done(&state->passing);
 	map_done(&state->drops);
 	map_done(&state->errors);

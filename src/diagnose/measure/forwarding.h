@@ -7,6 +7,7 @@
 /* Counts are of this window and the three before, as in dropped_measures. */
 struct forwarding_measures {
 	uint64_t pass_packets, pass_along, pass_segments;
+	uint64_t pass_opened, pass_reached;
 	uint64_t lost_behind, lost_before;
 	double lost_behind_share, lost_before_share;
 	uint64_t tried_flows, silent_repeats;

@@ -29,6 +29,7 @@ static const struct field retransmission_fields[] = {
 	FIELD(M, recent_spurious_share, RATIO, "spurious share of the retransmissions in the same time", .unit = "%"),
 	FIELD(M, recent_wasted_share, RATIO, "spurious retransmissions, of the data segments sent in the same time",
 	      .unit = "%"),
+	FIELD(M, recent_acked_bytes, BYTES, "acknowledged by the peer in the same time"),
 	FIELD(M, recent_ooo, COUNT, "segments that arrived here out of order in the same time (rcv_ooopack)"),
 	FIELD(M, recent_ooo_share, RATIO, "their share of the data segments received in the same time", .unit = "%"),
 	FIELD(M, recent_duplicate_share, RATIO, "segments received twice, of those that arrived out of order",
@@ -273,6 +274,7 @@ static void measure(const struct state *state, const struct life_track *life, st
 	measure_kinds(state, a, b, m);
 	m->recent_wasted_share =
 		share(known(m->recent_spurious), known(delta_between32(a->data_segs_out, b->data_segs_out)));
+	m->recent_acked_bytes = delta_between(a->bytes_acked, b->bytes_acked);
 	m->recent_ooo = delta_between32(a->rcv_ooopack, b->rcv_ooopack);
 	m->recent_ooo_share = share(known(m->recent_ooo), known(delta_between32(a->data_segs_in, b->data_segs_in)));
 	m->recent_duplicate_share = share(known(m->recent_duplicates), known(m->recent_ooo));

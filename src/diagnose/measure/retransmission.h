@@ -8,7 +8,7 @@ struct retransmission_measures {
 	/* In the last three windows. */
 	uint64_t recent_retrans, recent_rtos, recent_spurious, recent_reorders;
 	double recent_spurious_share, recent_wasted_share;
-	uint64_t recent_ooo;
+	uint64_t recent_acked_bytes, recent_ooo;
 	double recent_ooo_share, recent_duplicate_share;
 	uint64_t path_losing, path_acks_lost;
 	/* The same of the namespace. */

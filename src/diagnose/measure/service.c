@@ -32,6 +32,7 @@ struct service_track {
 	uint64_t exchanges, slow, slow_sum_ns, lengthy, unanswered, unanswered_sum_ns;
 	uint64_t prompt, greeted, greeted_sum_ns; /* connections that began to talk: at once, after a silence */
 	uint64_t greeted_moments, greeted_last;   /* samples in which one did; the last one */
+	uint64_t asked, asked_last;               /* samples in which one waited; the last one */
 	unsigned round;                           /* of unanswered */
 	uint64_t waiting; /* connections that wait, in the last sample of the window that has any */
 	unsigned sample;
@@ -128,6 +129,10 @@ void services_note(struct services *services, struct window *window, const struc
 		s->waiting = 0;
 	s->sample = window->samples + 1;
 	s->waiting += sample->wait_ns > 0;
+	if (sample->wait_ns > 0 && s->asked_last != sample->number) {
+		s->asked++;
+		s->asked_last = sample->number;
+	}
 }
 
 void services_begin_unanswered(struct services *services)
@@ -160,6 +165,7 @@ void services_measure(const struct services *services, const struct service *ser
 	m->service_slow = s ? s->slow : UINT64_MAX;
 	m->service_slow_wait_ns = s && s->slow ? s->slow_sum_ns / s->slow : UINT64_MAX;
 	m->service_waits = s ? s->slow + s->waiting : UINT64_MAX;
+	m->service_asked_share = s && services->round > 0 ? (double)s->asked / services->round : NAN;
 	m->service_lengthy = s ? s->lengthy : UINT64_MAX;
 	m->service_pauses = s ? s->pauses : UINT64_MAX;
 	m->service_pause_ns = s && s->pauses ? s->pause_ns : UINT64_MAX;

@@ -25,7 +25,7 @@ struct service {
 
 struct services {
 	struct map tracks; /* struct service -> struct service_track */
-	unsigned round;    /* of unanswered requests */
+	unsigned round;    /* samples so far: unanswered requests are noted once in each */
 };
 
 /* One connection in one sample. */

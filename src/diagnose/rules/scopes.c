@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which measures a rule may name, by the kind of module it is about. */
+#include "diagnose/measure/acquaintance.h"
 #include "diagnose/measure/against_usual.h"
 #include "diagnose/measure/app.h"
 #include "diagnose/measure/attempted.h"
@@ -32,7 +33,7 @@ static const struct module_scope conn_scope = {
 	.parts = {MODULE_PART(conn), MODULE_PART(use), MODULE_PART(app), MODULE_PART(path), MODULE_PART(egress),
 		  MODULE_PART(host), MODULE_PART(stall), MODULE_PART(exchange), MODULE_PART(dropped),
 		  MODULE_PART(interruption), MODULE_PART(retransmission), MODULE_PART(spell), MODULE_PART(usual),
-		  MODULE_PART(far_end)}};
+		  MODULE_PART(far_end), MODULE_PART(acquaintance)}};
 MODULE_SCOPE(conn_scope);
 
 static const struct module_scope udp_scope = {.kind = MODULE_UDP,
@@ -47,14 +48,16 @@ static const struct module_scope listener_scope = {.kind = MODULE_LISTENER,
 							     MODULE_PART(dropped)}};
 MODULE_SCOPE(listener_scope);
 
-static const struct module_scope flow_scope = {
-	.kind = MODULE_FLOW,
-	.parts = {MODULE_PART(flow), MODULE_PART(dropped), MODULE_PART(forwarding), MODULE_PART(host)}};
+static const struct module_scope flow_scope = {.kind = MODULE_FLOW,
+					       .parts = {MODULE_PART(flow), MODULE_PART(dropped),
+							 MODULE_PART(forwarding), MODULE_PART(host),
+							 MODULE_PART(acquaintance)}};
 MODULE_SCOPE(flow_scope);
 
-static const struct module_scope peer_scope = {
-	.kind = MODULE_PEER,
-	.parts = {MODULE_PART(peer), MODULE_PART(attempted), MODULE_PART(datagram), MODULE_PART(host)}};
+static const struct module_scope peer_scope = {.kind = MODULE_PEER,
+					       .parts = {MODULE_PART(peer), MODULE_PART(attempted),
+							 MODULE_PART(datagram), MODULE_PART(host),
+							 MODULE_PART(acquaintance)}};
 MODULE_SCOPE(peer_scope);
 
 static const struct module_scope resolver_scope = {
