@@ -130,7 +130,7 @@ def main():
     least = {("fault", "unseen-2026-11"): 40, ("healthy", "unseen-2026-11"): 25, ("fault", "unseen-2026-11-2"): 30,
              ("healthy", "unseen-2026-11-2"): 24, ("fault", "training-2026-11"): 20,
              ("healthy", "training-2026-11"): 10, ("fault", "training-2026-11-2"): 18,
-             ("healthy", "training-2026-11-2"): 6, ("fault", "unseen-2026-11-4"): 26,
+             ("healthy", "training-2026-11-2"): 6, ("fault", "training-2026-11-3"): 17, ("fault", "unseen-2026-11-4"): 26,
              ("healthy", "unseen-2026-11-4"): 14, ("fault", "unseen-2026-11-7"): 33,
              ("healthy", "unseen-2026-11-7"): 14, ("fault", "unseen-2026-11-8"): 35,
              ("healthy", "unseen-2026-11-8"): 15, ("fault", "unseen-2026-11-10"): 30,
