@@ -435,10 +435,18 @@ TEST(clients_wait_while_their_server_sends)
 
 TEST(clients_of_a_proxy_wait)
 {
-	static const struct expected upstream[] = {{"serves", "false"},       {"unreplied_ns", "4800000000"},
-						   {"app_overdue", "2"},      {"app_oldest_ns", "4900000000"},
-						   {"app_asks", "0"},         {"app_asks_others", "0"},
-						   {"app_clients_wait", "2"}, {}};
+	static const struct expected upstream[] = {{"serves", "false"},
+						   {"unreplied_ns", "4800000000"},
+						   {"app_overdue", "2"},
+						   {"app_oldest_ns", "4900000000"},
+						   {"app_asks", "0"},
+						   {"app_asks_others", "0"},
+						   {"app_clients_wait", "2"},
+						   {"app_asks_late", "0"},
+						   {"app_delayed", "2"},
+						   {"app_delayed_share", "1"},
+						   {"app_delayed_ns", "4900000000"},
+						   {}};
 	static const struct expected client[] = {{"serves", "true"},
 						 {"open_wait_ns", "4900000000"},
 						 {"past_exchanges", "100"},
