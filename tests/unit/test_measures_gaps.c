@@ -60,12 +60,15 @@ static void is_long(struct scene *s, unsigned sample)
 
 TEST(segments_that_are_missing)
 {
-	static const struct expected missing[] = {
-		{"hole_ns", "1500000000"}, {"path_holes", "1"}, {"path_hole_share", "1"}, {NULL, NULL}};
-	static const struct expected none[] = {
-		{"hole_ns", "0"}, {"path_holes", "0"}, {"path_hole_share", "0"}, {NULL, NULL}};
-	static const struct expected alone[] = {
-		{"hole_ns", "1500000000"}, {"path_holes", "0"}, {"path_hole_share", "null"}, {NULL, NULL}};
+	static const struct expected missing[] = {{"hole_ns", "1500000000"}, {"path_holes", "1"},
+						  {"path_unordered", "1"},   {"path_unordered_share", "1"},
+						  {"path_hole_share", "1"},  {NULL, NULL}};
+	static const struct expected none[] = {{"hole_ns", "0"},         {"path_holes", "0"},
+					       {"path_unordered", "1"},  {"path_unordered_share", "1"},
+					       {"path_hole_share", "0"}, {NULL, NULL}};
+	static const struct expected alone[] = {{"hole_ns", "1500000000"},   {"path_holes", "0"},
+						{"path_unordered", "0"},     {"path_unordered_share", "null"},
+						{"path_hole_share", "null"}, {NULL, NULL}};
 
 	check_hole(waits_for_a_segment, missing, ACTIVITY_WAITING);
 	check_hole(has_to_be_read, none, ACTIVITY_WAITING);

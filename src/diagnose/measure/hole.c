@@ -22,6 +22,8 @@ static const struct field hole_fields[] = {
 	      "connections to this remote host, open or ended since, that waited so in the same time, of those that "
 	      "had "
 	      "received less than 1 MB"),
+	FIELD(M, path_unordered, COUNT, "likewise, of those on which segments arrived out of order"),
+	FIELD(M, path_unordered_share, RATIO, "their share of those that received anything", .unit = "%"),
 	FIELD(M, path_hole_share, RATIO, "their share of those that received anything", .unit = "%"),
 };
 #undef M
@@ -40,12 +42,14 @@ struct hole_track {
 	struct addr raddr;
 	uint64_t hole_ns[WINDOWS]; /* newest first */
 	bool is_short, receives;
-	bool counted, counted_hole;
+	bool unordered;
+	uint32_t rcv_ooopack; /* when it was first seen, if that was before the run */
+	bool counted, counted_hole, counted_unordered;
 };
 
 /* Short connections of a remote host: those that began to receive, or to wait so, in each window; newest first. */
 struct host_track {
-	uint64_t receiving[WINDOWS], holes[WINDOWS];
+	uint64_t receiving[WINDOWS], holes[WINDOWS], unordered[WINDOWS];
 };
 
 struct state {
@@ -81,10 +85,11 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	snapshot_each(snapshot, socket_type, const struct socket_record, s) {
 		const struct tcp_record *t = s->proto == 6 ? socket_tcp(snapshot, s) : NULL;
 		struct hole_track *h;
+		bool is_new;
 
 		if (!t || s->cookie == UINT64_MAX)
 			continue;
-		h = map_put(&state->tracks, &s->cookie, NULL);
+		h = map_put(&state->tracks, &s->cookie, &is_new);
 		if (!h) {
 			window->lost++;
 			continue;
@@ -93,7 +98,10 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			memmove(&h->hole_ns[1], &h->hole_ns[0], sizeof(h->hole_ns) - sizeof(h->hole_ns[0]));
 			h->hole_ns[0] = 0;
 		}
+		if (is_new && window->number == 0 && window->samples == 1)
+			h->rcv_ooopack = t->rcv_ooopack;
 		h->raddr = s->raddr;
+		h->unordered = t->rcv_ooopack != UINT32_MAX && t->rcv_ooopack != h->rcv_ooopack;
 		h->hole_ns[0] = max_of(h->hole_ns[0], hole_of(s, t));
 		h->receives = t->data_segs_in != UINT32_MAX && t->data_segs_in > 0;
 		h->is_short = t->bytes_received != UINT64_MAX && t->bytes_received < SHORT_BYTES;
@@ -116,15 +124,18 @@ static void count_for_hosts(const struct window *window, struct state *state)
 	{
 		bool first = h->receives && h->is_short && !h->counted;
 		bool hole = h->hole_ns[0] > 0 && h->is_short && !h->counted_hole;
+		bool unordered = h->unordered && h->is_short && !h->counted_unordered;
 		struct host_track *host;
 
-		if (!first && !hole)
+		if (!first && !hole && !unordered)
 			continue;
 		host = map_put(&state->hosts, &h->raddr, NULL);
 		if (!host)
 			continue;
 		host->receiving[0] += first;
 		host->holes[0] += hole;
+		host->unordered[0] += unordered;
+		h->counted_unordered |= unordered;
 		h->counted |= first;
 		h->counted_hole |= hole;
 	}
@@ -147,7 +158,9 @@ static void measure(const struct state *state, const struct hole_track *h, const
 
 	m->hole_ns = h ? longest_of(h) : 0;
 	m->path_holes = host ? sum_of(host->holes) : 0;
+	m->path_unordered = host ? sum_of(host->unordered) : 0;
 	m->path_hole_share = receiving ? fmin(1, (double)m->path_holes / (double)receiving) : NAN;
+	m->path_unordered_share = receiving ? fmin(1, (double)m->path_unordered / (double)receiving) : NAN;
 }
 
 static void age_hosts(struct map *hosts)
@@ -161,8 +174,9 @@ static void age_hosts(struct map *hosts)
 
 		memmove(&host->receiving[1], &host->receiving[0], sizeof(host->receiving) - sizeof(host->receiving[0]));
 		memmove(&host->holes[1], &host->holes[0], sizeof(host->holes) - sizeof(host->holes[0]));
-		host->receiving[0] = host->holes[0] = 0;
-		if (sum_of(host->receiving) + sum_of(host->holes) == 0)
+		memmove(&host->unordered[1], &host->unordered[0], sizeof(host->unordered) - sizeof(host->unordered[0]));
+		host->receiving[0] = host->holes[0] = host->unordered[0] = 0;
+		if (sum_of(host->receiving) + sum_of(host->holes) + sum_of(host->unordered) == 0)
 			(void)map_remove(hosts, key);
 	}
 }

@@ -8,6 +8,8 @@ struct hole_measures {
 	uint64_t hole_ns;
 	uint64_t path_holes;
 	double path_hole_share;
+	uint64_t path_unordered;
+	double path_unordered_share;
 };
 
 extern const struct record_type hole_measures_type;
