@@ -445,7 +445,7 @@ TEST(clients_of_a_proxy_wait)
 						   {"app_asks_late", "0"},
 						   {"app_delayed", "2"},
 						   {"app_delayed_share", "1"},
-						   {"app_delayed_ns", "4900000000"},
+						   {"app_delayed_since_ns", "4900000000"},
 						   {}};
 	static const struct expected client[] = {{"serves", "true"},
 						 {"open_wait_ns", "4900000000"},

@@ -61,7 +61,7 @@ static const struct field exchange_fields[] = {
 	      "the "
 	      "mean exchange before"),
 	FIELD(E, app_delayed_share, RATIO, "that, of all clients of its program", .unit = "%"),
-	FIELD(E, app_delayed_ns, DURATION, "time since the oldest of these requests"),
+	FIELD(E, app_delayed_since_ns, DURATION, "time since the oldest of these requests"),
 	FIELD(E, peer_is_here, BOOL, "its other end is also on this host"),
 	FIELD(E, peer_is_hidden, BOOL, "it is, and belongs to a program that is not known (without privilege)"),
 	FIELD(E, fell_silent, BOOL,
@@ -834,7 +834,7 @@ static void count_for_apps(const struct exchange *exchanges, size_t count)
 				m->app_asks_late = all->asks_late;
 				m->app_delayed = all->delayed;
 				m->app_delayed_share = share_of(all->delayed, all->clients);
-				m->app_delayed_ns = all->delayed ? all->delayed_ns : UINT64_MAX;
+				m->app_delayed_since_ns = all->delayed ? all->delayed_ns : UINT64_MAX;
 			}
 		}
 	}
@@ -928,7 +928,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->unaccepted = x->serves && (*module)->inode == 0;
 		services_measure(&state->services, &x->service, m);
 		measure_late(state, x, *module, m);
-		m->app_unread_longest_ns = m->app_oldest_ns = m->app_delayed_ns = UINT64_MAX;
+		m->app_unread_longest_ns = m->app_oldest_ns = m->app_delayed_since_ns = UINT64_MAX;
 		m->app_delayed_share = NAN;
 		measure_asked(state, own->cookie, m);
 		(*module)->measures.exchange = m;

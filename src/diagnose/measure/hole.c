@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A receive buffer that uses memory while nothing in it can be read holds segments that came after a missing one. What
- * was only reordered is complete again at once; what was lost takes its sender an RTT, and mostly a timeout. Connections
- * of a request or two are gone soon after, so they are counted for their remote host: a path that loses shows them one
- * after another.
+ * was only reordered is complete again at once; what was lost takes its sender an RTT, and mostly a timeout.
+ * Connections of a request or two are gone soon after, so they are counted for their remote host: a path that loses
+ * shows them one after another.
  */
 #include "diagnose/measure/hole.h"
 
