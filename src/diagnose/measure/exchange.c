@@ -56,6 +56,8 @@ static const struct field exchange_fields[] = {
 	FIELD(E, app_oldest_ns, DURATION, "time since the oldest of these requests"),
 	FIELD(E, app_asks_late, COUNT,
 	      "connections on which its program waits for a service that answered late 3 times or more in this run"),
+	FIELD(E, app_asks_first, COUNT,
+	      "connections of its program to the same service that began in this run and wait for a first reply"),
 	FIELD(E, app_delayed, COUNT,
 	      "clients of its program with a request outstanding in every sample of this run, for 2 s and ten times "
 	      "the "
@@ -171,9 +173,9 @@ struct timed {
 
 struct exchange_track {
 	struct track track;
-	bool has_base, serves;
-	bool waits, owes, settled; /* as of the last sample; settled: and no ACK of data was to come */
-	bool acknowledged;         /* the last that was sent, by an acknowledgement alone */
+	bool has_base, serves, began; /* began: in this run */
+	bool waits, owes, settled;    /* as of the last sample; settled: and no ACK of data was to come */
+	bool acknowledged;            /* the last that was sent, by an acknowledgement alone */
 	unsigned samples, reply_wait, unreplied, owed;
 	struct counts base, last;
 	uint64_t read_bytes, read_ns; /* up to where the program has read, and since when it has left the rest; or 0 */
@@ -477,6 +479,7 @@ static void note_sample(struct state *state, struct window *window, struct excha
 		x->late_sum_ns += sample.ended_ns;
 	}
 	if (x->samples_ever == 0) {
+		x->began = window->number > 0 || window->samples > 1;
 		x->first_ns = x->now_ns - min_of(max_of(x->open_ns, x->wait_ns), x->now_ns);
 		x->before = exchanges_since(x, &(struct counts){});
 	}
@@ -670,6 +673,7 @@ static void measure_late(const struct state *state, const struct exchange_track 
 	m->as_ever = is_as_ever(times_past(m->service_slow_wait_ns, m), m->past_exchanges);
 	m->open_wait_ns = x->open == x->samples_ever && x->exchanges == 0 ? x->open_ns : UINT64_MAX;
 	m->open_times = times_past(m->open_wait_ns, m);
+	m->waits_first = x->began && x->exchanges == 0 && x->last.data_segs_in == 0;
 }
 
 static void measure_timed(const struct exchange_track *x, struct exchange_measures *m)
@@ -756,6 +760,10 @@ struct app_service {
 	const struct module *app, *peer;
 };
 
+struct of_service {
+	uint64_t asks, asks_first;
+};
+
 #define UNREAD_NS      NSEC_PER_SEC
 #define CLIENT_WAIT_NS (500 * NSEC_PER_MSEC)
 
@@ -804,7 +812,7 @@ static void add_to_app(struct of_app *all, const struct exchange_measures *m, bo
 static void count_for_apps(const struct exchange *exchanges, size_t count)
 {
 	struct map apps = MAP_INIT(sizeof(struct module *), sizeof(struct of_app), 1000000);
-	struct map services = MAP_INIT(sizeof(struct app_service), sizeof(uint64_t), 1000000);
+	struct map services = MAP_INIT(sizeof(struct app_service), sizeof(struct of_service), 1000000);
 
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < count; i++) {
@@ -813,19 +821,21 @@ static void count_for_apps(const struct exchange *exchanges, size_t count)
 			struct module *app = exchanges[i].conn->related[MODULE_APP];
 			struct of_app *all = app ? map_put(&apps, &app, NULL) : NULL;
 			struct app_service service = {app, exchanges[i].conn->related[MODULE_PEER]};
-			uint64_t *same = app ? map_put(&services, &service, NULL) : NULL;
+			struct of_service *same = app ? map_put(&services, &service, NULL) : NULL;
 
 			if (!all || !same)
 				continue;
 			if (pass == 0) {
 				all->asks += asks;
-				*same += asks;
+				same->asks += asks;
+				same->asks_first += asks && m && m->waits_first;
 				if (m)
 					add_to_app(all, m, asks);
 			} else if (m) {
 				m->app_asks = all->asks - asks;
 				m->app_asks_share = share_of(m->app_asks, threads_of(app));
-				m->app_asks_others = all->asks - *same;
+				m->app_asks_others = all->asks - same->asks;
+				m->app_asks_first = same->asks_first;
 				m->app_clients_wait = all->clients_wait;
 				m->app_unread = all->unread;
 				m->app_unread_longest_ns = all->unread_ns;

@@ -21,6 +21,8 @@ struct exchange_measures {
 	uint64_t app_asks, app_asks_others, app_clients_wait, app_unread, app_unread_longest_ns, app_overdue,
 		app_oldest_ns;
 	double app_asks_share;
+	uint64_t app_asks_first;
+	bool waits_first; /* not a field */
 	uint64_t app_asks_late, app_delayed, app_delayed_since_ns;
 	double app_delayed_share;
 	bool peer_is_here, peer_is_hidden, fell_silent, unaccepted, sent_since;
