@@ -131,7 +131,7 @@ def main():
              ("healthy", "unseen-2026-11-2"): 24, ("fault", "training-2026-11"): 20,
              ("healthy", "training-2026-11"): 10, ("fault", "training-2026-11-2"): 18,
              ("healthy", "training-2026-11-2"): 6, ("healthy", "training-2026-11-3"): 15,
-             ("fault", "unseen-2026-11-4"): 26,
+             ("fault", "training-2026-11-3"): 20, ("fault", "unseen-2026-11-4"): 26,
              ("healthy", "unseen-2026-11-4"): 14, ("fault", "unseen-2026-11-7"): 33,
              ("healthy", "unseen-2026-11-7"): 14, ("fault", "unseen-2026-11-8"): 35,
              ("healthy", "unseen-2026-11-8"): 15, ("fault", "unseen-2026-11-10"): 30,

@@ -260,6 +260,11 @@ TEST(replies_to_many_ports_are_no_scan)
 {
 	CHECK_EQ_TEXT(LOOK(REPLIES, .flags = SYN | ACK, .ports = 10, .every = 1), "firewall-drop filter:netfilter");
 	CHECK_EQ_TEXT(LOOK(REPLIES, .flags = SYN, .ports = 10, .every = 1), "");
+	CHECK_EQ_TEXT(LOOK(REPLIES, .proto = UDP, .ports = 10, .every = 1), "firewall-drop filter:netfilter");
+	/* From a client's port. */
+	CHECK_EQ_TEXT(LOOK(.reason = "NETFILTER_DROP", .from = "10.1.1.5", .to = "10.2.2.2", .sport = 33000,
+			   .dport = 40000, .proto = UDP, .ports = 10, .every = 1),
+		      "");
 }
 
 /* The same connection acknowledges again, or each time another one does. */

@@ -41,6 +41,9 @@ struct router {
 	unsigned answers;
 	/* Dropped packets of the connection per sample, for a reason that is no fault. */
 	unsigned managed;
+	/* Connections that lose a segment each; and samples in which nothing comes back, and each retransmits. */
+	unsigned losers;
+	bool fades;
 	unsigned acks; /* the same of packets back */
 	/* The firewall drops the SYNs of 10.1.1.6; a connection from 10.2.2.2 to 10.1.1.8 passes, and its answers. */
 	bool kept_out, reached, answered;
@@ -166,6 +169,37 @@ static void put_passing(struct snapshot *snapshot, const struct router *r, unsig
 	}
 }
 
+/* Each has a segment per sample, one of which was retransmitted, and nothing comes back in samples 7 to 9. */
+static void put_losers(struct snapshot *snapshot, const struct router *r, unsigned sample)
+{
+	unsigned quiet = !r->fades || sample <= 6 ? 0 : min_of(sample - 6, 3U);
+
+	for (unsigned i = 0; i < r->losers && sample > 0; i++) {
+		struct passing_record loser = {.ifindex = 3,
+					       .source = address("10.1.1.5"),
+					       .target = address("10.2.2.2"),
+					       .sport = (uint16_t)(7000 + i),
+					       .dport = 443,
+					       .packets = sample,
+					       .segments = sample,
+					       .bytes = UINT64_C(1000) * sample,
+					       .repeats = r->fades ? quiet : sample >= 7,
+					       .repeat_bytes = UINT64_C(1000) * (r->fades ? quiet : sample >= 7)};
+		struct passing_record back = {.ifindex = 2,
+					      .source = loser.target,
+					      .target = loser.source,
+					      .sport = 443,
+					      .dport = loser.sport,
+					      .packets = sample - quiet};
+
+		put(snapshot, &passing_type, &loser);
+		put(snapshot, &passing_type, &back);
+		/* The same packets, seen at the interface below. */
+		loser.ifindex = 9;
+		put(snapshot, &passing_type, &loser);
+	}
+}
+
 static void put_drops(struct snapshot *snapshot, const struct router *r, unsigned sample)
 {
 	struct drop_record drop = {.reason = r->reason,
@@ -280,6 +314,7 @@ static void put_sample(struct snapshot *snapshot, unsigned sample, const void *c
 		put_link(snapshot, 4, "re", "10.2.2.9", r->standby_up, r->standby_up, 1500);
 	put_shaper(snapshot, r, sample);
 	put_passing(snapshot, r, sample);
+	put_losers(snapshot, r, sample);
 	put_drops(snapshot, r, sample);
 	put_kept_out(snapshot, r, sample);
 	put_counters(snapshot, r);
@@ -310,6 +345,18 @@ TEST(retransmissions_that_pass_tell_the_side)
 	CHECK_EQ_TEXT(LOOK(.segments = 100), "");
 	/* Active queue management of this host dropped them. */
 	CHECK_EQ_TEXT(LOOK(.segments = 100, .repeats = 3, .managed = 3), "");
+}
+
+TEST(connections_that_lose_a_little_each)
+{
+	CHECK_EQ_TEXT(LOOK(.losers = 8), "path-loss path:10.2.2.2");
+	CHECK_EQ_TEXT(LOOK(.losers = 5), "");
+}
+
+TEST(hosts_that_fall_silent)
+{
+	CHECK_EQ_TEXT(LOOK(.losers = 3, .fades = true), "path-outage path:10.2.2.2");
+	CHECK_EQ_TEXT(LOOK(.losers = 1, .fades = true), "");
 }
 
 TEST(services_behind_that_are_silent)

@@ -1181,6 +1181,7 @@ TEST(every_measure_of_a_service)
 	     (struct service_sample){.ended_ns = SERVICE_SLOW_NS + 2 * MS, .wait_ns = 2, .exchanges = 1});
 	note(&services, &at, (struct service_sample){.ended_ns = SERVICE_LONG_NS + 1});
 	note(&services, &at, (struct service_sample){.ended_ns = SERVICE_SLOW_NS - 1});
+	note(&services, &at, (struct service_sample){.ended_ns = SERVICE_LATE_NS - 1});
 	/* Connections that began to talk: at once, after a silence (twice in one sample, then once), far too late. */
 	note(&services, &at, (struct service_sample){.began = true, .mute_ns = SERVICE_SLOW_NS - 1, .number = 7});
 	note(&services, &at, (struct service_sample){.began = true, .mute_ns = SERVICE_SLOW_NS, .number = 7});
@@ -1200,6 +1201,7 @@ TEST(every_measure_of_a_service)
 					 /* 87 exchanges, two of them slow */
 					 {"service_quick", "85"},
 					 {"service_slow", "2"},
+					 {"service_late", "3"},
 					 {"service_waits", "4"},
 					 {"service_lengthy", "1"},
 					 {"service_prompt", "1"},
@@ -1213,6 +1215,7 @@ TEST(every_measure_of_a_service)
 
 		services_measure(&services, &service, &m);
 		CHECK_EQ_UINT(m.service_slow_wait_ns, SERVICE_SLOW_NS + 1 * MS);
+		CHECK_EQ_UINT(m.service_late_wait_ns, (3 * SERVICE_SLOW_NS + 2 * MS - 1) / 3);
 		CHECK_EQ_UINT(m.service_greeted_wait_ns, SERVICE_SLOW_NS + 3 * MS);
 	}
 	services_done(&services);

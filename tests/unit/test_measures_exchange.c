@@ -437,12 +437,47 @@ TEST(clients_wait_while_their_server_sends)
 		   client);
 }
 
+/* Another connection of the program to the same service, from the fifth sample on: a request, and no reply yet. */
+static void asks_again(struct snapshot *snapshot, unsigned sample)
+{
+	struct socket_record again = *(const struct socket_record *)snapshot_first(snapshot, &socket_type);
+	struct tcp_record tcp = *(const struct tcp_record *)snapshot_first(snapshot, &tcp_type);
+
+	if (sample < 5)
+		return;
+	again.cookie = 9;
+	again.lport = 40001;
+	again.tcp = 1;
+	tcp.data_segs_in = 0;
+	tcp.data_segs_out = 1;
+	put(snapshot, &socket_type, &again);
+	put(snapshot, &tcp_type, &tcp);
+}
+
+TEST(connections_that_begin_and_wait)
+{
+	_cleanup_measured_ struct graph *graph = NULL;
+
+	scene_boot_ns = 100 * NSEC_PER_SEC;
+	graph = measure(is_never_answered, asks_again, 2);
+	check_some(&exchange_measures_type, module_of(graph, CONN)->measures.exchange,
+		   (struct expected[]){{"app_asks_first", "1"}, {"app_asks", "1"}, {}});
+}
+
 TEST(clients_of_a_proxy_wait)
 {
-	static const struct expected upstream[] = {{"serves", "false"},       {"unreplied_ns", "4800000000"},
-						   {"app_overdue", "2"},      {"app_oldest_ns", "4900000000"},
-						   {"app_asks", "0"},         {"app_asks_others", "0"},
-						   {"app_clients_wait", "2"}, {}};
+	static const struct expected upstream[] = {{"serves", "false"},
+						   {"unreplied_ns", "4800000000"},
+						   {"app_overdue", "2"},
+						   {"app_oldest_ns", "4900000000"},
+						   {"app_asks", "0"},
+						   {"app_asks_others", "0"},
+						   {"app_clients_wait", "2"},
+						   {"app_asks_late", "0"},
+						   {"app_delayed", "2"},
+						   {"app_delayed_share", "1"},
+						   {"app_delayed_since_ns", "4900000000"},
+						   {}};
 	static const struct expected client[] = {{"serves", "true"},
 						 {"open_wait_ns", "4900000000"},
 						 {"past_exchanges", "100"},

@@ -2,10 +2,80 @@
 /* What comes and goes, by its number: loss in spells, interruptions, closed windows, pauses. */
 #include "measured.h"
 
+#include "diagnose/measure/hole.h"
 #include "diagnose/measure/interruption.h"
 #include "diagnose/measure/spell.h"
 
 #define CONN "conn:10.77.1.2:40000-10.77.2.2:5001"
+
+/* --- segments that are missing --- */
+
+static void check_hole(scene_fn *step, const struct expected *list, enum activity activity)
+{
+	_cleanup_measured_ struct graph *graph = measure(step, NULL, 2);
+
+	check_all(&hole_measures_type, module_of(graph, CONN)->measures.hole, list);
+	CHECK_EQ_INT(module_of(graph, CONN)->activity, activity);
+}
+
+/* Since sample 12 nothing in order has come, and 3 kB wait behind it. */
+static void waits_for_a_segment(struct scene *s, unsigned sample)
+{
+	s->tcp.data_segs_in = 20;
+	s->tcp.bytes_received = 20000;
+	s->tcp.last_received_ns = sample < 12 ? 10 * MS : (sample - 12) * 200 * MS + 100 * MS;
+	s->tcp.last_sent_ns = s->tcp.last_received_ns + 50 * MS;
+	s->tcp.rcv_ooopack = sample < 12 ? 0 : 3;
+	s->socket.recvq_bytes = 0;
+	s->socket.rmem_bytes = sample < 12 ? 0 : 3000;
+}
+
+/* Its program has not read what came last: no hole. */
+static void has_to_be_read(struct scene *s, unsigned sample)
+{
+	waits_for_a_segment(s, sample);
+	s->socket.recvq_bytes = s->socket.rmem_bytes / 2;
+}
+
+/* It came back within 30 ms each time. */
+static void is_reordered(struct scene *s, unsigned sample)
+{
+	waits_for_a_segment(s, sample);
+	s->tcp.last_received_ns = 30 * MS;
+}
+
+/* The RTT is longer than the wait. */
+static void is_far_away(struct scene *s, unsigned sample)
+{
+	waits_for_a_segment(s, sample);
+	s->tcp.last_received_ns = 300 * MS;
+	s->tcp.srtt_ns = 200 * MS;
+}
+
+static void is_long(struct scene *s, unsigned sample)
+{
+	waits_for_a_segment(s, sample);
+	s->tcp.bytes_received = 2000000;
+}
+
+TEST(segments_that_are_missing)
+{
+	static const struct expected missing[] = {{"hole_ns", "1500000000"}, {"path_holes", "1"},
+						  {"path_unordered", "1"},   {"path_unordered_share", "1"},
+						  {"path_hole_share", "1"},  {NULL, NULL}};
+	static const struct expected none[] = {{"hole_ns", "0"},         {"path_holes", "0"},
+					       {"path_unordered", "1"},  {"path_unordered_share", "1"},
+					       {"path_hole_share", "0"}, {NULL, NULL}};
+	static const struct expected alone[] = {{"hole_ns", "1500000000"},   {"path_holes", "0"},
+						{"path_unordered", "0"},     {"path_unordered_share", "null"},
+						{"path_hole_share", "null"}, {NULL, NULL}};
+
+	check_hole(waits_for_a_segment, missing, ACTIVITY_WAITING);
+	check_hole(has_to_be_read, none, ACTIVITY_WAITING);
+	check_hole(is_reordered, none, ACTIVITY_IDLE);
+	check_hole(is_far_away, none, ACTIVITY_IDLE);
+	check_hole(is_long, alone, ACTIVITY_WAITING);
+}
 
 /* --- loss in spells ---
  *

@@ -62,6 +62,7 @@ struct module_measures {
 	const struct exchange_measures *exchange; /* requests and replies */
 	const struct interruption_measures *interruption;
 	const struct spell_measures *spell;
+	const struct hole_measures *hole;
 	const struct retransmission_measures *retransmission;
 	const struct usual_measures *usual;     /* against what is usual */
 	const struct far_end_measures *far_end; /* of a connection that was recorded at both ends */

@@ -93,6 +93,8 @@ RECORD_TYPE(flow_measures_type, "measure.flow", struct flow_measures, flow_field
 #define TCP      6
 #define UDP      17
 #define DNS_PORT 53
+/* Linux gives clients ports from here on, others from a higher one. */
+#define CLIENT_PORTS 32768
 /* Most of a second: a SYN is retried after one, and so is a ping. */
 #define RETRY_NS (800 * NSEC_PER_MSEC)
 /* Who is dropped at more services than that looks for open ones. */
@@ -571,11 +573,17 @@ static bool is_awaited(const struct judgement *j, const struct drop_flow_key *ke
 	       addr_equal(&udp->measures.udp->raddr, &key->raddr);
 }
 
-/* What comes from the lower port of a connection answers: its service sends to many ports, and looks for none. */
+/*
+ * What comes from the lower port of a connection answers: its service sends to many ports, and looks for none. So do
+ * datagrams from a port that no client is given.
+ */
 static bool is_reply(const struct state *state, const struct drop_flow *flow)
 {
-	return flow->key.proto == TCP && flow->key.rport < flow->key.lport && !flow->opens &&
-	       !is_here(state, &flow->key.laddr);
+	const struct drop_flow_key *key = &flow->key;
+
+	if (key->rport >= key->lport || is_here(state, &key->laddr))
+		return false;
+	return (key->proto == TCP && !flow->opens) || (key->proto == UDP && key->rport < CLIENT_PORTS);
 }
 
 /*

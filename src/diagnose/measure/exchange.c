@@ -54,6 +54,16 @@ static const struct field exchange_fields[] = {
 	      "clients of its program with a request outstanding in every sample of this run, for a hundred times the "
 	      "mean exchange before"),
 	FIELD(E, app_oldest_ns, DURATION, "time since the oldest of these requests"),
+	FIELD(E, app_asks_late, COUNT,
+	      "connections on which its program waits for a service that answered late 3 times or more in this run"),
+	FIELD(E, app_asks_first, COUNT,
+	      "connections of its program to the same service that began in this run and wait for a first reply"),
+	FIELD(E, app_delayed, COUNT,
+	      "clients of its program with a request outstanding in every sample of this run, for 2 s and ten times "
+	      "the "
+	      "mean exchange before"),
+	FIELD(E, app_delayed_share, RATIO, "that, of all clients of its program", .unit = "%"),
+	FIELD(E, app_delayed_since_ns, DURATION, "time since the oldest of these requests"),
 	FIELD(E, peer_is_here, BOOL, "its other end is also on this host"),
 	FIELD(E, peer_is_hidden, BOOL, "it is, and belongs to a program that is not known (without privilege)"),
 	FIELD(E, fell_silent, BOOL,
@@ -89,6 +99,8 @@ static const struct field exchange_fields[] = {
 	FIELD(E, service_quick, COUNT, "replies of its service, on all connections to it, within 0.5 s in this run"),
 	FIELD(E, service_slow, COUNT, "waits of 0.5 to 4.5 s for a reply of its service that ended in this run"),
 	FIELD(E, service_slow_wait_ns, DURATION, "mean of these"),
+	FIELD(E, service_late, COUNT, "waits of 0.2 to 4.5 s for a reply of its service that ended in this run"),
+	FIELD(E, service_late_wait_ns, DURATION, "mean of these"),
 	FIELD(E, as_ever, BOOL, "the exchanges before the run fill the life of the program at this pace"),
 	FIELD(E, service_waits, COUNT, "these, and the connections to its service that wait for a reply at the end"),
 	FIELD(E, service_asked_share, RATIO,
@@ -133,7 +145,6 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 #define SLOW_RTTS 10
 /* Exchanges of a run that have a mean. */
 #define RUN_ENOUGH 5
-#define LATE_NS    (200 * NSEC_PER_MSEC)
 /* Windows in which a pause of the reader is remembered. */
 #define UNREAD_WINDOWS 3
 /* Windows over which the time of replies is averaged. */
@@ -142,6 +153,11 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 #define TICKS_NS (2 * NSEC_PER_MSEC)
 /* A wait that is this many times the mean before the run is no long request of a kind that comes now and then. */
 #define OVERDUE_TIMES 100
+/* Where all clients of a program wait at once, less will do. */
+#define DELAYED_TIMES 10
+#define DELAYED_NS    (2 * NSEC_PER_SEC)
+/* Late replies that make a service late. */
+#define LATE_ENOUGH 3
 /* With fewer exchanges before the run there is no mean. */
 #define PAST_ENOUGH 5
 
@@ -164,9 +180,9 @@ struct timed {
 
 struct exchange_track {
 	struct track track;
-	bool has_base, serves;
-	bool waits, owes, settled; /* as of the last sample; settled: and no ACK of data was to come */
-	bool acknowledged;         /* the last that was sent, by an acknowledgement alone */
+	bool has_base, serves, began; /* began: in this run */
+	bool waits, owes, settled;    /* as of the last sample; settled: and no ACK of data was to come */
+	bool acknowledged;            /* the last that was sent, by an acknowledgement alone */
 	unsigned samples, reply_wait, unreplied, owed;
 	struct counts base, last;
 	uint64_t read_bytes, read_ns; /* up to where the program has read, and since when it has left the rest; or 0 */
@@ -465,11 +481,12 @@ static void note_sample(struct state *state, struct window *window, struct excha
 	note_answer(x, sample.answer_ns);
 	x->exchanges += sample.exchanges;
 	x->slow += sample.ended_ns >= SERVICE_SLOW_NS && sample.ended_ns <= SERVICE_LONG_NS;
-	if (sample.ended_ns >= LATE_NS) {
+	if (sample.ended_ns >= SERVICE_LATE_NS) {
 		x->late++;
 		x->late_sum_ns += sample.ended_ns;
 	}
 	if (x->samples_ever == 0) {
+		x->began = window->number > 0 || window->samples > 1;
 		x->first_ns = x->now_ns - min_of(max_of(x->open_ns, x->wait_ns), x->now_ns);
 		x->before = exchanges_since(x, &(struct counts){});
 	}
@@ -493,10 +510,11 @@ static void end_waits_of_gone(struct state *state, struct window *window)
 		struct exchange_track *x = value;
 		struct service_sample sample = {.quiet_ns = UINT64_MAX, .number = state->sample};
 		uint64_t least_ns = max_of(x->least_ns, SERVICE_SLOW_NS);
+		uint64_t late_ns = max_of(x->least_ns, SERVICE_LATE_NS);
 
 		if (x->sample + 1 != state->sample)
 			continue;
-		if (x->asked_ns && x->seen_ns - x->asked_ns >= least_ns)
+		if (x->asked_ns && x->seen_ns - x->asked_ns >= late_ns)
 			sample.ended_ns = x->seen_ns - x->asked_ns;
 		if (x->mute_ns && x->greeting_ns >= least_ns) {
 			sample.began = true;
@@ -666,6 +684,7 @@ static void measure_late(const struct state *state, const struct exchange_track 
 	m->as_ever = is_as_ever(times_past(m->service_slow_wait_ns, m), m->past_exchanges);
 	m->open_wait_ns = x->open == x->samples_ever && x->exchanges == 0 ? x->open_ns : UINT64_MAX;
 	m->open_times = times_past(m->open_wait_ns, m);
+	m->waits_first = x->began && x->exchanges == 0 && x->last.data_segs_in == 0;
 }
 
 static void measure_timed(const struct exchange_track *x, struct exchange_measures *m)
@@ -744,11 +763,16 @@ static void measure_asked(const struct state *state, uint64_t cookie, struct exc
 /* What is counted over all connections of a program. */
 struct of_app {
 	uint64_t asks, unread, unread_ns, overdue, overdue_ns, clients_wait;
+	uint64_t asks_late, clients, delayed, delayed_ns;
 };
 
 /* The connections of a program to one service. */
 struct app_service {
 	const struct module *app, *peer;
+};
+
+struct of_service {
+	uint64_t asks, asks_first;
 };
 
 #define UNREAD_NS      NSEC_PER_SEC
@@ -772,6 +796,26 @@ static bool is_overdue(const struct exchange_measures *m)
 	return m->serves && m->open_times >= OVERDUE_TIMES && m->past_exchanges >= PAST_ENOUGH;
 }
 
+static bool is_delayed(const struct exchange_measures *m)
+{
+	return m->serves && m->open_wait_ns != UINT64_MAX && m->open_wait_ns >= DELAYED_NS &&
+	       m->open_times >= DELAYED_TIMES && m->past_exchanges >= PAST_ENOUGH;
+}
+
+/* What of a connection counts for all of its program. */
+static void add_to_app(struct of_app *all, const struct exchange_measures *m, bool asks)
+{
+	all->clients_wait += m->serves && (m->owed_share > 0.5 || m->unread_ns >= CLIENT_WAIT_NS);
+	all->unread += m->serves && m->unread_ns >= UNREAD_NS && !m->sent_since;
+	all->unread_ns = max_of(all->unread_ns, m->serves ? m->unread_recent_ns : 0);
+	all->overdue += is_overdue(m);
+	all->overdue_ns = max_of(all->overdue_ns, is_overdue(m) ? m->open_wait_ns : 0);
+	all->asks_late += asks && m->service_late != UINT64_MAX && m->service_late >= LATE_ENOUGH;
+	all->clients += m->serves;
+	all->delayed += is_delayed(m);
+	all->delayed_ns = max_of(all->delayed_ns, is_delayed(m) ? m->open_wait_ns : 0);
+}
+
 /*
  * A program that waits for an answer cannot give one; one that leaves several questions unread does not look; and what
  * it asks while its own clients wait, they wait for.
@@ -779,7 +823,7 @@ static bool is_overdue(const struct exchange_measures *m)
 static void count_for_apps(const struct exchange *exchanges, size_t count)
 {
 	struct map apps = MAP_INIT(sizeof(struct module *), sizeof(struct of_app), 1000000);
-	struct map services = MAP_INIT(sizeof(struct app_service), sizeof(uint64_t), 1000000);
+	struct map services = MAP_INIT(sizeof(struct app_service), sizeof(struct of_service), 1000000);
 
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < count; i++) {
@@ -788,30 +832,30 @@ static void count_for_apps(const struct exchange *exchanges, size_t count)
 			struct module *app = exchanges[i].conn->related[MODULE_APP];
 			struct of_app *all = app ? map_put(&apps, &app, NULL) : NULL;
 			struct app_service service = {app, exchanges[i].conn->related[MODULE_PEER]};
-			uint64_t *same = app ? map_put(&services, &service, NULL) : NULL;
+			struct of_service *same = app ? map_put(&services, &service, NULL) : NULL;
 
 			if (!all || !same)
 				continue;
 			if (pass == 0) {
 				all->asks += asks;
-				*same += asks;
-				if (!m)
-					continue;
-				all->clients_wait +=
-					m->serves && (m->owed_share > 0.5 || m->unread_ns >= CLIENT_WAIT_NS);
-				all->unread += m->serves && m->unread_ns >= UNREAD_NS && !m->sent_since;
-				all->unread_ns = max_of(all->unread_ns, m->serves ? m->unread_recent_ns : 0);
-				all->overdue += is_overdue(m);
-				all->overdue_ns = max_of(all->overdue_ns, is_overdue(m) ? m->open_wait_ns : 0);
+				same->asks += asks;
+				same->asks_first += asks && m && m->waits_first;
+				if (m)
+					add_to_app(all, m, asks);
 			} else if (m) {
 				m->app_asks = all->asks - asks;
 				m->app_asks_share = share_of(m->app_asks, threads_of(app));
-				m->app_asks_others = all->asks - *same;
+				m->app_asks_others = all->asks - same->asks;
+				m->app_asks_first = same->asks_first;
 				m->app_clients_wait = all->clients_wait;
 				m->app_unread = all->unread;
 				m->app_unread_longest_ns = all->unread_ns;
 				m->app_overdue = all->overdue;
 				m->app_oldest_ns = all->overdue ? all->overdue_ns : UINT64_MAX;
+				m->app_asks_late = all->asks_late;
+				m->app_delayed = all->delayed;
+				m->app_delayed_share = share_of(all->delayed, all->clients);
+				m->app_delayed_since_ns = all->delayed ? all->delayed_ns : UINT64_MAX;
 			}
 		}
 	}
@@ -905,7 +949,8 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->unaccepted = x->serves && (*module)->inode == 0;
 		services_measure(&state->services, &x->service, m);
 		measure_late(state, x, *module, m);
-		m->app_unread_longest_ns = m->app_oldest_ns = UINT64_MAX;
+		m->app_unread_longest_ns = m->app_oldest_ns = m->app_delayed_since_ns = UINT64_MAX;
+		m->app_delayed_share = NAN;
 		measure_asked(state, own->cookie, m);
 		(*module)->measures.exchange = m;
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))

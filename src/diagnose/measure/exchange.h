@@ -21,6 +21,10 @@ struct exchange_measures {
 	uint64_t app_asks, app_asks_others, app_clients_wait, app_unread, app_unread_longest_ns, app_overdue,
 		app_oldest_ns;
 	double app_asks_share;
+	uint64_t app_asks_first;
+	bool waits_first; /* not a field */
+	uint64_t app_asks_late, app_delayed, app_delayed_since_ns;
+	double app_delayed_share;
 	bool peer_is_here, peer_is_hidden, fell_silent, unaccepted, sent_since;
 	uint64_t unread_ns, unread_recent_ns;
 	double unread_recent_fill;
@@ -37,6 +41,7 @@ struct exchange_measures {
 	uint64_t answers_timed, answer_ns;
 	uint64_t timed_now_ns; /* not fields: the same of this window alone */
 	unsigned timed_now;
+	uint64_t service_late, service_late_wait_ns;
 	uint64_t service_quick, service_slow, service_slow_wait_ns, service_waits, service_lengthy;
 	uint64_t service_unanswered, service_unanswered_wait_ns;
 	uint64_t service_pauses, service_pause_ns;

@@ -16,6 +16,7 @@
 #include "diagnose/measure/dropped.h"
 #include "diagnose/measure/flow_module.h"
 #include "diagnose/measure/network.h"
+#include "diagnose/measure/passing_host.h"
 #include "probe/drop_tally.h"
 #include "probe/passing.h"
 #include "snapshot/netlink/link.h"
@@ -32,6 +33,17 @@ static const struct field forwarding_fields[] = {
 	FIELD(F, lost_behind_share, RATIO, "their share of the forwarded data", .unit = "%"),
 	FIELD(F, lost_before, COUNT, "retransmissions of data not forwarded before, less packets dropped by this host"),
 	FIELD(F, lost_before_share, RATIO, "their share of the forwarded data", .unit = "%"),
+	FIELD(F, path_lost, COUNT,
+	      "these retransmissions of all connections with the end on whose side they are lost, if several lose"),
+	FIELD(F, path_lost_flows, COUNT, "connections that they are of"),
+	FIELD(F, path_lost_share, RATIO, "their share of the data that these connections forwarded", .unit = "%"),
+	FIELD(F, path_lost_behind, BOOL, "that end is its destination"),
+	FIELD(F, quiet_times, COUNT,
+	      "times that nothing came from that end for 0.35 s or more, while two connections or more retransmitted "
+	      "to it, and then something did"),
+	FIELD(F, quiet_ns, DURATION, "longest of these times"),
+	FIELD(F, quiet_repeats, COUNT, "segments retransmitted in them"),
+	FIELD(F, quiet_share, RATIO, "that, of all that were retransmitted to that end", .unit = "%"),
 	FIELD(F, tried_flows, COUNT,
 	      "connections to its destination port with retransmitted SYNs and no packet in the other direction"),
 	FIELD(F, silent_repeats, COUNT, "retransmissions of it, with no new data and no packet in the other direction"),
@@ -47,10 +59,12 @@ RECORD_TYPE(forwarding_measures_type, "measure.forwarding", struct forwarding_me
 #define TCP    6
 #define ICMP   1
 #define ICMPV6 58
-#define KEEP   4 /* windows, the present one included */
+#define KEEP   PASSING_WINDOWS
 /* Flow modules made here in a window, and retransmissions below which there is none. */
 #define FLOWS_MAX 32
 #define LOST_MIN  5
+/* Connections with a host that lose: a single one is judged by itself. */
+#define SIDE_FLOWS 2
 /* SYNs and retransmissions that make a flow one that tries again. */
 #define TRIES_MIN 2
 
@@ -67,6 +81,7 @@ struct flow_track {
 	struct track track;
 	uint64_t sample; /* to which now belongs: several records make up the drops of a flow */
 	uint64_t now[FIGURES], last[FIGURES];
+	uint64_t seen[2]; /* packets and retransmissions, of the sample before */
 	uint64_t moved[KEEP][FIGURES];
 };
 
@@ -81,6 +96,8 @@ struct state {
 	struct map passing; /* flow_key -> flow_track */
 	struct map drops;   /* flow_key -> flow_track: PACKETS alone */
 	struct map errors;  /* flow_key with a target alone -> flow_track: dropped ICMP messages to it */
+	struct passing_hosts hosts;
+	uint64_t before_ns; /* time of the sample before; 0: there is none */
 	struct networks networks;
 };
 
@@ -170,6 +187,50 @@ static void sample_drop(struct window *window, struct state *state, const struct
 	}
 }
 
+static uint64_t grown(uint64_t before, uint64_t now)
+{
+	return now >= before ? now - before : now;
+}
+
+struct step_sums {
+	uint64_t packets, repeats;
+};
+
+/* What passed since the sample before; of a flow that leaves by several interfaces, one above the other, once. */
+static void note_steps(struct state *state, uint64_t now_ns)
+{
+	struct map steps = MAP_INIT(sizeof(struct flow_key), sizeof(struct step_sums), 20000);
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->passing, &at, &key, &value)) {
+		struct flow_key plain = *(const struct flow_key *)key;
+		struct flow_track *track = value;
+		struct step_sums *sums;
+
+		plain.ifindex = 0;
+		sums = track->sample == state->samples ? map_put(&steps, &plain, NULL) : NULL;
+		if (!sums)
+			continue;
+		sums->packets = max_of(sums->packets, grown(track->seen[0], track->now[PACKETS]));
+		sums->repeats = max_of(sums->repeats, grown(track->seen[1], track->now[REPEATS]));
+		track->seen[0] = track->now[PACKETS];
+		track->seen[1] = track->now[REPEATS];
+	}
+	at = 0;
+	while (state->before_ns && map_next(&steps, &at, &key, &value)) {
+		const struct flow_key *flow = key;
+		const struct step_sums *sums = value;
+		struct passing_step step = {&flow->source, &flow->target, sums->packets, sums->repeats};
+
+		passing_hosts_note(&state->hosts, state->samples, &step);
+	}
+	passing_hosts_end_sample(&state->hosts, state->samples, now_ns, state->before_ns);
+	state->before_ns = now_ns;
+	map_done(&steps);
+}
+
 static void forget_past(const struct window *window, struct map *tracks)
 {
 	track_each(window, tracks, struct flow_track, track) memcpy(track->last, track->now, sizeof(track->last));
@@ -191,6 +252,8 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		forget_past(window, &state->drops);
 		forget_past(window, &state->errors);
 	}
+	if (state->knows)
+		note_steps(state, snapshot->begin_boot_ns);
 	networks_sample(&state->networks, snapshot);
 }
 
@@ -375,17 +438,45 @@ static struct module *passing_module(struct graph *graph, const struct flow_key 
 	return module;
 }
 
+/* What a flow lost on either side of this host. */
+struct losses {
+	uint64_t behind, before;
+};
+
+static struct losses losses_of(const struct state *state, const struct flow_key *key, const struct flow_track *track)
+{
+	struct flow_key plain = key_of(&key->source, key->sport, &key->target, key->dport),
+			back = key_of(&key->target, key->dport, &key->source, key->sport);
+	uint64_t dropped = sum_of(map_get(&state->drops, &plain), PACKETS);
+	/* Data is also retransmitted when its ACK is dropped here. */
+	uint64_t acks = sum_of(map_get(&state->drops, &back), PACKETS);
+
+	return (struct losses){less(sum_of(track, REPEATS), dropped + acks), less(sum_of(track, FILLS), dropped)};
+}
+
+/* Silences of the end on whose side a flow loses. */
+static void set_quiet(const struct state *state, const struct addr *end, struct forwarding_measures *m)
+{
+	const struct passing_host *host = passing_hosts_find(&state->hosts, end);
+	uint64_t all = 0;
+
+	m->quiet_times = m->quiet_ns = m->quiet_repeats = 0;
+	for (unsigned i = 0; host && i < PASSING_WINDOWS; i++) {
+		m->quiet_times += host->gaps[i];
+		m->quiet_ns = max_of(m->quiet_ns, host->gap_ns[i]);
+		m->quiet_repeats += host->gap_repeats[i];
+		all += host->all_repeats[i];
+	}
+	m->quiet_share = all ? (double)m->quiet_repeats / (double)all : NAN;
+}
+
 /* Makes a module of a flow that retransmits; false: it does not. */
 static bool judge(const struct state *state, const struct flow_key *key, const struct flow_track *track,
 		  struct graph *graph)
 {
-	struct flow_key plain = key_of(&key->source, key->sport, &key->target, key->dport),
-			back = key_of(&key->target, key->dport, &key->source, key->sport);
 	uint64_t repeats = sum_of(track, REPEATS), fills = sum_of(track, FILLS), bytes = sum_of(track, BYTES);
-	uint64_t dropped = sum_of(map_get(&state->drops, &plain), PACKETS);
-	/* Data is also retransmitted when its ACK is dropped here. */
-	uint64_t acks = sum_of(map_get(&state->drops, &back), PACKETS);
-	uint64_t behind = less(repeats, dropped + acks), before = less(fills, dropped);
+	struct losses lost = losses_of(state, key, track);
+	uint64_t behind = lost.behind, before = lost.before;
 	struct forwarding_measures *m;
 	struct module *module;
 
@@ -395,12 +486,104 @@ static bool judge(const struct state *state, const struct flow_key *key, const s
 	module = passing_module(graph, key, behind >= before ? &key->target : &key->source);
 	m = (struct forwarding_measures *)module->measures.forwarding;
 	set_passed(state, module->measures.flow, m);
+	set_quiet(state, behind >= before ? &key->target : &key->source, m);
 	m->pass_segments = sum_of(track, SEGMENTS);
 	m->lost_behind = behind;
 	m->lost_before = before;
 	m->lost_behind_share = share_of(behind, repeats, sum_of(track, REPEAT_BYTES), bytes);
 	m->lost_before_share = share_of(before, fills, sum_of(track, FILL_BYTES), bytes);
 	return true;
+}
+
+/* --- several flows that lose a little each --- */
+
+/* What is lost on the way to or from one host; the flow that loses most stands for all of them. */
+struct side {
+	uint64_t lost, flows, lost_bytes, bytes, most;
+	bool behind;
+	const struct flow_key *flow;
+};
+
+static void add_to_side(struct map *sides, const struct addr *end, const struct flow_key *key,
+			const struct flow_track *track, uint64_t lost, bool behind)
+{
+	struct side *side = map_put(sides, end, NULL);
+
+	if (!side)
+		return;
+	side->bytes += sum_of(track, BYTES);
+	if (lost == 0)
+		return;
+	side->lost += lost;
+	side->flows++;
+	side->lost_bytes += sum_of(track, behind ? REPEAT_BYTES : FILL_BYTES);
+	if (lost <= side->most)
+		return;
+	side->most = lost;
+	side->behind = behind;
+	side->flow = key;
+}
+
+static void judge_side(const struct state *state, const struct addr *end, const struct side *side, struct graph *graph)
+{
+	struct module *module = passing_module(graph, side->flow, end);
+	struct forwarding_measures *m = (struct forwarding_measures *)module->measures.forwarding;
+
+	set_passed(state, module->measures.flow, m);
+	m->path_lost = side->lost;
+	m->path_lost_flows = side->flows;
+	m->path_lost_share = side->bytes ? (double)side->lost_bytes / (double)side->bytes : NAN;
+	m->path_lost_behind = side->behind;
+	set_quiet(state, end, m);
+}
+
+/* A flow that leaves by several interfaces, one above the other, is one: where most of it was seen. */
+static void pick_flows(const struct state *state, struct map *flows)
+{
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->passing, &at, &key, &value)) {
+		struct flow_key plain = *(const struct flow_key *)key;
+		const struct flow_track **best;
+
+		plain.ifindex = 0;
+		best = map_put(flows, &plain, NULL);
+		if (best && (!*best || sum_of(*best, SEGMENTS) < sum_of(value, SEGMENTS)))
+			*best = value;
+	}
+}
+
+static void judge_sides(const struct state *state, struct graph *graph)
+{
+	struct map flows = MAP_INIT(sizeof(struct flow_key), sizeof(struct flow_track *), 20000);
+	struct map sides = MAP_INIT(sizeof(struct addr), sizeof(struct side), 20000);
+	unsigned made = 0;
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	pick_flows(state, &flows);
+	while (map_next(&flows, &at, &key, &value)) {
+		const struct flow_key *flow = key;
+		const struct flow_track *track = *(struct flow_track *const *)value;
+		struct losses lost = losses_of(state, flow, track);
+
+		add_to_side(&sides, &flow->target, flow, track, lost.behind, true);
+		add_to_side(&sides, &flow->source, flow, track, lost.before, false);
+	}
+	at = 0;
+	while (made < FLOWS_MAX && map_next(&sides, &at, &key, &value)) {
+		const struct side *side = value;
+
+		if (side->flows < SIDE_FLOWS || side->lost < LOST_MIN)
+			continue;
+		judge_side(state, key, side, graph);
+		made++;
+	}
+	map_done(&sides);
+	map_done(&flows);
 }
 
 /* --- services behind this host that are silent --- */
@@ -530,7 +713,9 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			join(state, graph->modules.items[i], graph);
 	while (made < FLOWS_MAX && map_next(&state->passing, &at, &key, &value))
 		made += judge(state, key, value, graph);
+	judge_sides(state, graph);
 	judge_silent(state, graph);
+	passing_hosts_end_window(&state->hosts);
 	age(window, &state->passing);
 	age(window, &state->drops);
 	age(window, &state->errors);
@@ -544,6 +729,7 @@ static void release(void *data)
 	map_done(&state->passing);
 	map_done(&state->drops);
 	map_done(&state->errors);
+	passing_hosts_done(&state->hosts);
 	networks_done(&state->networks);
 }
 

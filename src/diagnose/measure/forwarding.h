@@ -10,6 +10,11 @@ struct forwarding_measures {
 	uint64_t pass_opened, pass_reached;
 	uint64_t lost_behind, lost_before;
 	double lost_behind_share, lost_before_share;
+	uint64_t path_lost, path_lost_flows;
+	double path_lost_share;
+	bool path_lost_behind;
+	uint64_t quiet_times, quiet_ns, quiet_repeats;
+	double quiet_share;
 	uint64_t tried_flows, silent_repeats;
 	uint64_t icmp_dropped;
 	char out_dev[16];

@@ -36,6 +36,8 @@ static const struct field retransmission_fields[] = {
 	      .unit = "%"),
 	FIELD(M, path_losing, COUNT,
 	      "other connections to this host that made progress and retransmitted twice or more in the same time"),
+	FIELD(M, path_losing_served, COUNT,
+	      "these and this one, where they had received data before that: a full accept queue does not stop them"),
 	FIELD(M, path_acks_lost, COUNT,
 	      "connections to this host with 3 or more spurious retransmissions before the run, 40 % or more of all "
 	      "and "
@@ -309,6 +311,16 @@ static bool is_losing(const struct life_track *life, const struct retransmission
 	       life->last.bytes_acked > a->bytes_acked;
 }
 
+/* What had arrived already was not lost: on a busy host tail loss probes are often early. */
+static bool is_losing_served(const struct life_track *life, const struct retransmission_measures *m)
+{
+	const struct figures *a = &life->begin[min_of((unsigned)WINDOWS - 1, life->windows)];
+	uint64_t spurious = m->recent_spurious == UINT64_MAX ? 0 : m->recent_spurious;
+
+	return is_losing(life, m) && m->recent_retrans >= spurious + LOSING && a->data_segs_in != UINT32_MAX &&
+	       a->data_segs_in > 0;
+}
+
 static bool lost_acks(const struct retransmission_measures *m)
 {
 	return m->life_spurious != UINT64_MAX && m->life_spurious >= 3 && m->life_spurious_share >= 0.4 &&
@@ -319,11 +331,11 @@ static bool lost_acks(const struct retransmission_measures *m)
 struct measured {
 	const struct module *path;
 	struct retransmission_measures *measures;
-	bool losing, acks_lost;
+	bool losing, losing_served, acks_lost;
 };
 
 struct path_tally {
-	uint64_t losing, acks_lost;
+	uint64_t losing, losing_served, acks_lost;
 };
 
 /* Connections to one host lose together what the path to it loses. */
@@ -339,9 +351,11 @@ static void count_losing(const struct measured *all, size_t count)
 				continue;
 			if (pass == 0) {
 				tally->losing += all[i].losing;
+				tally->losing_served += all[i].losing_served;
 				tally->acks_lost += all[i].acks_lost;
 			} else {
 				all[i].measures->path_losing = tally->losing - all[i].losing;
+				all[i].measures->path_losing_served = tally->losing_served;
 				all[i].measures->path_acks_lost = tally->acks_lost;
 			}
 		}
@@ -369,8 +383,8 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->recent_duplicates = counted(state, windows, DUPLICATES);
 		measure(state, life, m);
 		(*at)->measures.retransmission = m;
-		vec_push(&measured,
-			 ((struct measured){(*at)->related[MODULE_PATH], m, is_losing(life, m), lost_acks(m)}));
+		vec_push(&measured, ((struct measured){(*at)->related[MODULE_PATH], m, is_losing(life, m),
+						       is_losing_served(life, m), lost_acks(m)}));
 	}
 	count_losing(measured.items, measured.count);
 	vec_done(&measured);

@@ -10,7 +10,7 @@ struct retransmission_measures {
 	double recent_spurious_share, recent_wasted_share;
 	uint64_t recent_acked_bytes, recent_ooo;
 	double recent_ooo_share, recent_duplicate_share;
-	uint64_t path_losing, path_acks_lost;
+	uint64_t path_losing, path_losing_served, path_acks_lost;
 	/* The same of the namespace. */
 	uint64_t recent_fast, recent_probes, recent_probe_repairs, recent_duplicates;
 	/* Of the life of the connection before the run. */

@@ -29,6 +29,7 @@ struct service_track {
 	uint64_t timed, timed_fast; /* replies of the whole look */
 	uint64_t answers, wait_ns;
 	/* Of the whole look. */
+	uint64_t late, late_sum_ns;
 	uint64_t exchanges, slow, slow_sum_ns, lengthy, unanswered, unanswered_sum_ns;
 	uint64_t prompt, greeted, greeted_sum_ns; /* connections that began to talk: at once, after a silence */
 	uint64_t greeted_moments, greeted_last;   /* samples in which one did; the last one */
@@ -42,6 +43,10 @@ struct service_track {
 
 static void add_ended(struct service_track *s, uint64_t ended_ns)
 {
+	if (ended_ns >= SERVICE_LATE_NS && ended_ns <= SERVICE_LONG_NS) {
+		s->late++;
+		s->late_sum_ns += ended_ns;
+	}
 	if (ended_ns > SERVICE_LONG_NS) {
 		s->lengthy++;
 	} else if (ended_ns >= SERVICE_SLOW_NS) {
@@ -164,6 +169,8 @@ void services_measure(const struct services *services, const struct service *ser
 	m->service_quick = s ? s->exchanges - min_of(s->slow, s->exchanges) : UINT64_MAX;
 	m->service_slow = s ? s->slow : UINT64_MAX;
 	m->service_slow_wait_ns = s && s->slow ? s->slow_sum_ns / s->slow : UINT64_MAX;
+	m->service_late = s ? s->late : UINT64_MAX;
+	m->service_late_wait_ns = s && s->late ? s->late_sum_ns / s->late : UINT64_MAX;
 	m->service_waits = s ? s->slow + s->waiting : UINT64_MAX;
 	m->service_asked_share = s && services->round > 0 ? (double)s->asked / services->round : NAN;
 	m->service_lengthy = s ? s->lengthy : UINT64_MAX;

@@ -10,7 +10,8 @@
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/exchange.h"
 
-/* An answer is slow from here on. A longer wait than the second may be a long poll. */
+/* An answer is late from the first on, and slow from the second on. A longer wait than the third may be a long poll. */
+#define SERVICE_LATE_NS (200 * NSEC_PER_MSEC)
 #define SERVICE_SLOW_NS (500 * NSEC_PER_MSEC)
 #define SERVICE_LONG_NS (4500 * NSEC_PER_MSEC)
 /* Of a server that speaks first: without a word for longer, nobody uses it. */

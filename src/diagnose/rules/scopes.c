@@ -13,6 +13,7 @@
 #include "diagnose/measure/far_end.h"
 #include "diagnose/measure/forwarding.h"
 #include "diagnose/measure/half_open.h"
+#include "diagnose/measure/hole.h"
 #include "diagnose/measure/host_counters.h"
 #include "diagnose/measure/interruption.h"
 #include "diagnose/measure/nameserver.h"
@@ -32,8 +33,8 @@ static const struct module_scope conn_scope = {
 	.kind = MODULE_CONN,
 	.parts = {MODULE_PART(conn), MODULE_PART(use), MODULE_PART(app), MODULE_PART(path), MODULE_PART(egress),
 		  MODULE_PART(host), MODULE_PART(stall), MODULE_PART(exchange), MODULE_PART(dropped),
-		  MODULE_PART(interruption), MODULE_PART(retransmission), MODULE_PART(spell), MODULE_PART(usual),
-		  MODULE_PART(far_end), MODULE_PART(acquaintance)}};
+		  MODULE_PART(interruption), MODULE_PART(retransmission), MODULE_PART(spell), MODULE_PART(hole),
+		  MODULE_PART(usual), MODULE_PART(far_end), MODULE_PART(acquaintance)}};
 MODULE_SCOPE(conn_scope);
 
 static const struct module_scope udp_scope = {.kind = MODULE_UDP,
