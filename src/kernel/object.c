@@ -234,6 +234,12 @@ const char *kernel_object_section(const struct kernel_object *object, const char
 	return slim_section_of(object->file, program);
 }
 
+void kernel_object_each_section(const struct kernel_object *object, void (*fn)(const char *section, void *context),
+				void *context)
+{
+	slim_each_section(object->file, fn, context);
+}
+
 const char *kernel_object_missing_extern(const struct kernel_object *object, const char *program,
 					 bool (*has)(const char *name, bool is_weak))
 {

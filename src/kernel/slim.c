@@ -29,6 +29,15 @@ const char *slim_section_of(const struct embedded_file *file, const char *progra
 	return found ? elf_section_name(&elf, found->st_shndx) : NULL;
 }
 
+void slim_each_section(const struct embedded_file *file, void (*fn)(const char *section, void *context), void *context)
+{
+	struct elf elf = elf_of(file->begin);
+
+	for (unsigned i = 0; i < elf.header->e_shnum; i++)
+		if (elf.sections[i].sh_flags & SHF_EXECINSTR)
+			fn(elf_section_name(&elf, i), context);
+}
+
 /* The kernel symbol that a relocation inside the program refers to; NULL: none. */
 static const Elf64_Sym *extern_at(const struct elf *elf, const Elf64_Sym *program, const Elf64_Rel *relocation)
 {

@@ -9,6 +9,8 @@
 #include "base/embed.h"
 
 /* The section of a program; NULL when there is no program of that name. */
+/* Of all programs. */
+void slim_each_section(const struct embedded_file *file, void (*fn)(const char *section, void *context), void *context);
 const char *slim_section_of(const struct embedded_file *file, const char *program);
 /* The first kernel symbol that the program needs and the kernel lacks; NULL: none. */
 const char *slim_missing_extern(const struct embedded_file *file, const char *program,
