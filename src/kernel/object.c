@@ -75,6 +75,16 @@ static int release_constants(struct dl_phdr_info *info, size_t size _unused_, vo
 	return 0;
 }
 
+/* Memory use is at its peak in a load, and most constants were needed only at the start. */
+static void release_once(void)
+{
+	static bool done;
+
+	if (!done)
+		(void)dl_iterate_phdr(release_constants, NULL);
+	done = true;
+}
+
 int kernel_object_find(const char *name, struct kernel_object **ret_object, struct why *why)
 {
 	const struct embedded_file *file = embed_find(name);
@@ -306,8 +316,7 @@ int kernel_object_load(struct kernel_object *object, struct why *why)
 	int r;
 
 	libbpf_words_begin();
-	/* Memory use is at its peak, and most constants were needed only at the start. */
-	(void)dl_iterate_phdr(release_constants, NULL);
+	release_once();
 	r = bpf_object__load(object->bpf);
 	if (r < 0 && *mounts_hint("/sys/kernel/btf"))
 		return why_set(why, r, "cannot read /sys/kernel/btf%s", mounts_hint("/sys/kernel/btf"));
