@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reduces the ELF file of a BPF object before libbpf opens it. libbpf copies, indexes and relocates every program of a
- * file, wanted or not; so it gets a file with only the wanted ones, and without line info, which is half of the size.
+ * file, wanted or not; so it gets a file with only the wanted ones and the functions they call, and without line info,
+ * which is half of the size.
  * Then the cost of opening does not grow with the number of events.
  */
 #pragma once
