@@ -43,7 +43,7 @@ static bool fill(struct snapshot *snapshot _unused_, const struct record *event,
 }
 
 /* A reply this late may stay away; the next sample still comes before it counts as unanswered. */
-#define WAITS_NS (25 * NSEC_PER_MSEC)
+#define WAITS_NS (50 * NSEC_PER_MSEC)
 /* Samples at a slower pace miss waits of 300 ms between them. */
 #define APART_NS (500 * NSEC_PER_MSEC)
 
