@@ -180,3 +180,11 @@ int layout_find(struct layout_question *questions, size_t count, struct why *why
 		return why_set(why, r, "cannot read %s: %s", TYPES_FILE, strerror(-r));
 	return find_in(&types, questions, count, why);
 }
+
+void layout_prepare(void)
+{
+	_cleanup_(types_file_close) struct types_file file = {};
+	struct types types;
+
+	(void)!types_file_open(&file, &types);
+}

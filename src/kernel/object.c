@@ -130,6 +130,11 @@ int kernel_object_open(const char *name, struct kernel_object **ret_object, stru
 	return 0;
 }
 
+static int no_program(const struct kernel_object *object, const char *program, struct why *why)
+{
+	return why_set(why, -ENOENT, "%s has no program %s", object->name, program);
+}
+
 static bool is_chosen(const char *program, void *context)
 {
 	const struct kernel_object *object = context;
@@ -142,11 +147,16 @@ static bool is_chosen(const char *program, void *context)
 
 int kernel_object_open_chosen(struct kernel_object *object, struct why *why)
 {
-	size_t size;
-	_cleanup_free_ void *data = slim_copy(object->file, is_chosen, object, &size);
+	_cleanup_free_ void *data = NULL;
 	char types[64];
-	int r = lean_make(data, &object->types_fd);
+	size_t size;
+	int r;
 
+	vec_each(&object->chosen, program)
+		if (!slim_section_of(object->file, *program))
+			return no_program(object, *program, why);
+	data = slim_copy(object->file, is_chosen, object, &size);
+	r = lean_make(data, &object->types_fd);
 	if (r < 0)
 		log_debug("%s: using the kernel's own BTF: %s", object->name, strerror(-r));
 	snprintf(types, sizeof(types), "/proc/self/fd/%d", object->types_fd);
@@ -189,9 +199,7 @@ static int find_program(const struct kernel_object *object, const char *name, st
 			struct why *why)
 {
 	*ret_program = kernel_object_program(object, name);
-	if (!*ret_program)
-		return why_set(why, -ENOENT, "%s has no program %s", object->name, name);
-	return 0;
+	return *ret_program ? 0 : no_program(object, name, why);
 }
 
 int kernel_object_choose(struct kernel_object *object, const char *program, struct why *why)
