@@ -201,9 +201,9 @@ static void mark_functions(struct slimming *slim)
 
 	for (size_t i = 0; i < elf->symbol_count; i++)
 		if (is_function(slim, &elf->symbols[i]))
-			vec_push(&slim->functions, (struct function){.begin = elf->symbols[i].st_value,
-								     .end = elf->symbols[i].st_value +
-									    elf->symbols[i].st_size});
+			vec_push(&slim->functions,
+				 (struct function){.begin = elf->symbols[i].st_value,
+						   .end = elf->symbols[i].st_value + elf->symbols[i].st_size});
 	if (slim->functions.count)
 		qsort(slim->functions.items, slim->functions.count, sizeof(struct function), by_begin);
 	for (unsigned i = 1; i < elf->header->e_shnum; i++)

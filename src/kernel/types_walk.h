@@ -17,7 +17,7 @@
 struct types {
 	const char *first, *end; /* of the types */
 	const char *texts;
-	size_t texts_len;         /* ends with a NUL */
+	size_t texts_len; /* ends with a NUL */
 	const struct types_index *index;
 };
 

@@ -5,11 +5,16 @@
 #include "kernel/btf_names.h"
 #include "unit.h"
 
-static const char *const candidates[] = {"btf_trace_sched_switch", "btf_trace_no_such_tracepoint",
-					 "tcp_sendmsg",            "tcp_sendms",
-					 "cp_sendmsg",             "task_struct",
-					 "pid",                    "x",
-					 "",                       "task_struct_of_another_kernel"};
+static const char *const candidates[] = {"btf_trace_sched_switch",
+					 "btf_trace_no_such_tracepoint",
+					 "tcp_sendmsg",
+					 "tcp_sendms",
+					 "cp_sendmsg",
+					 "task_struct",
+					 "pid",
+					 "x",
+					 "",
+					 "task_struct_of_another_kernel"};
 
 TEST(many_names_at_once)
 {

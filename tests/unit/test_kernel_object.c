@@ -225,8 +225,8 @@ static bool calls_functions(const struct elf *elf, const Elf64_Sym *caller)
 
 	for (uint64_t i = caller->st_value / 8; i < (caller->st_value + caller->st_size) / 8; i++) {
 		uint64_t target = (uint64_t)((int64_t)i + 1 + code[i].imm) * 8;
-		bool found = code[i].code != (BPF_JMP | BPF_CALL) || code[i].src_reg != BPF_PSEUDO_CALL ||
-			     code[i].imm == -1;
+		bool found =
+			code[i].code != (BPF_JMP | BPF_CALL) || code[i].src_reg != BPF_PSEUDO_CALL || code[i].imm == -1;
 
 		for (size_t k = 0; k < elf->symbol_count && !found; k++)
 			found = elf->symbols[k].st_shndx == caller->st_shndx && elf->symbols[k].st_value == target &&

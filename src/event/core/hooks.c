@@ -109,8 +109,8 @@ static bool target_name(const char *section, char *name, size_t size)
 {
 	const char *target = strchr(section, '/');
 
-	if (!target || !(starts_with(section, "tp_btf/") || starts_with(section, "fentry/") ||
-			 starts_with(section, "fexit/")))
+	if (!target ||
+	    !(starts_with(section, "tp_btf/") || starts_with(section, "fentry/") || starts_with(section, "fexit/")))
 		return false;
 	snprintf(name, size, "%s%s", section[0] == 't' ? "btf_trace_" : "", target + 1);
 	return true;
