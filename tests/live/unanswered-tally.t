@@ -7,7 +7,8 @@ require_root
 require_cmd python3
 
 ns_make host
-# ask REPLIES WAITS SECONDS: on a connection each, requests that are answered at once, then such that the client gives up.
+# ask REPLIES WAITS SECONDS: requests that are answered at once, then on a connection each such that the client gives
+# up after SECONDS.
 ask() {
 	nsenter --net="/run/netns/$host" -- python3 - "$@" <<-'END'
 		import socket, sys, threading, time
