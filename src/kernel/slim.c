@@ -327,7 +327,7 @@ static size_t copy_section(struct slimming *slim, unsigned section, unsigned cha
 	return head->sh_size;
 }
 
-static void begin(struct slimming *slim, const struct embedded_file *file)
+static void look_at(struct slimming *slim, const struct embedded_file *file)
 {
 	const struct btf_header *types;
 
@@ -347,7 +347,7 @@ void *slim_copy(const struct embedded_file *file, bool (*wants)(const char *prog
 	Elf64_Ehdr *header;
 	Elf64_Shdr *sections;
 
-	begin(&slim, file);
+	look_at(&slim, file);
 	mark_unwanted(&slim, wants, context);
 	mark_functions(&slim);
 	count = slim.elf.header->e_shnum;

@@ -112,12 +112,12 @@ static int take(struct stream *stream, void *bytes, size_t size)
 
 	while (size > 0) {
 		size_t n = min_of(size, stream->len - stream->at);
-		int r;
 
 		if (n == 0 && size >= GATHERED)
 			return helper_read(stream->fd, to, size);
 		if (n == 0) {
-			r = refill(stream);
+			int r = refill(stream);
+
 			if (r < 0)
 				return r;
 			continue;
