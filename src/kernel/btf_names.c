@@ -64,50 +64,47 @@ int btf_names_load(struct btf_names *names)
 	return map_text(names, fd, begin, header.str_len) ? 0 : read_text(names, fd, begin, header.str_len);
 }
 
-/* 512k slots for the 150,000 names of a large kernel; a full table omits the rest. */
-#define PLACES (1u << 19)
-
-static uint32_t hash_of(const char *name)
+/* Most names are passed over by this: two characters where names of one kind differ, and the length. */
+static unsigned mark_of(const char *name, size_t len)
 {
-	uint32_t hash = 2166136261u;
-
-	for (; *name; name++)
-		hash = (hash ^ (uint8_t)*name) * 16777619u;
-	return hash;
+	return ((uint8_t)name[len / 2] * 31u + (uint8_t)name[len - 1] * 7u + (unsigned)len) % BTF_NAMES_MARKS;
 }
 
-void btf_names_index(struct btf_names *names)
+void btf_names_want(struct btf_names *names, const char *name)
 {
-	size_t count = 0;
+	if (!*name)
+		return;
+	names->wanted.value_size = sizeof(bool);
+	(void)map_put(&names->wanted, name, NULL);
+	names->marks[mark_of(name, strlen(name))] = true;
+}
 
+void btf_names_find(struct btf_names *names)
+{
 	/* The last name must be terminated. */
 	if (!names->text || names->size == 0 || names->text[names->size - 1] != '\0')
 		return;
-	names->places = xzalloc(PLACES * sizeof(*names->places));
-	for (size_t at = 1; at < names->size && count < PLACES / 2; at += strlen(names->text + at) + 1, count++) {
-		uint32_t place = hash_of(names->text + at);
+	for (size_t at = 1, len; at < names->size; at += len + 1) {
+		bool *found;
 
-		while (names->places[place % PLACES])
-			place++;
-		names->places[place % PLACES] = (uint32_t)at;
+		len = strlen(names->text + at);
+		if (len == 0 || !names->marks[mark_of(names->text + at, len)])
+			continue;
+		found = map_get(&names->wanted, names->text + at);
+		if (found)
+			*found = true;
 	}
-}
-
-static bool find_place(const struct btf_names *names, const char *name)
-{
-	for (uint32_t place = hash_of(name); names->places[place % PLACES]; place++)
-		if (strcmp(names->text + names->places[place % PLACES], name) == 0)
-			return true;
-	return false;
+	names->searched = true;
 }
 
 bool btf_names_has(const struct btf_names *names, const char *name)
 {
 	size_t n = strlen(name);
 	const char *at = names->text, *end = names->text + names->size;
+	const bool *found = names->searched ? map_get(&names->wanted, name) : NULL;
 
-	if (names->places)
-		return find_place(names, name);
+	if (found)
+		return *found;
 	while (at && (at = memmem(at, (size_t)(end - at), name, n + 1))) {
 		if (at > names->text && at[-1] == '\0')
 			return true;
@@ -122,6 +119,6 @@ void btf_names_done(struct btf_names *names)
 		(void)munmap(names->mapped, names->mapped_size);
 	else
 		free((char *)names->text);
-	free(names->places);
+	map_done(&names->wanted);
 	*names = (struct btf_names){};
 }

@@ -6,19 +6,25 @@
  */
 #pragma once
 
-#include "base/macros.h"
+#include "base/map.h"
+
+#define BTF_NAMES_MARKS 4096
 
 struct btf_names {
 	const char *text; /* all strings, one NUL between; NULL: not readable */
 	size_t size;
 	void *mapped; /* NULL: the text is allocated */
 	size_t mapped_size;
-	uint32_t *places; /* hash table of name offsets; NULL: linear search */
+	/* Names that were searched for at once, and whether they are there. */
+	struct map wanted;
+	bool marks[BTF_NAMES_MARKS];
+	bool searched;
 };
 
 /* -ENOENT when the kernel has no BTF. */
 int btf_names_load(struct btf_names *names);
-/* Builds the hash table: a few milliseconds once, for dozens of lookups. */
-void btf_names_index(struct btf_names *names);
+/* For dozens of names: wants them, then searches for all in one pass, 1 ms. Others are still found, one by one. */
+void btf_names_want(struct btf_names *names, const char *name);
+void btf_names_find(struct btf_names *names);
 bool btf_names_has(const struct btf_names *names, const char *name);
 void btf_names_done(struct btf_names *names);

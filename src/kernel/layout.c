@@ -2,6 +2,7 @@
 #include <bpf/btf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -82,47 +83,25 @@ static void answer(const struct types *types, const struct btf_type *type, uint3
 		*question = place;
 }
 
-/* Hash of a name's first characters, for a filter of the names in question. */
-static inline uint8_t mark_of(const char *text)
+static void answer_all(const struct types *types, struct layout_question *questions, size_t count)
 {
-	return text[0] ? (uint8_t)(text[0] * 31 + text[1] * 7 + (text[1] ? text[2] : 0)) : 0;
-}
-
-struct candidate {
+	bool marks[TYPES_MARKS] = {};
 	const struct btf_type *type;
-	uint32_t id;
-};
-
-/* Finds all structures and functions in question in one pass; a second pass finds members. */
-static void answer_all(struct types *types, struct layout_question *questions, size_t count)
-{
-	VEC(struct candidate) found = {};
-	bool marks[UINT8_MAX + 1] = {};
-	const struct btf_type *type;
-	const char *at = types->first;
+	uint32_t id = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		questions[i].answer = LAYOUT_NONE;
-		marks[mark_of(questions[i].type)] = true;
+		marks[types_mark(questions[i].type)] = true;
 	}
-	vec_push(&types->starts, at);
-	for (uint32_t id = 1; (type = types_next(types, &at)); id++) {
-		if (id % STRIDE == 0)
-			vec_push(&types->starts, at);
-		if ((btf_is_struct(type) || btf_is_func(type) || btf_is_var(type)) &&
-		    marks[mark_of(types_text_at(types, type->name_off))])
-			vec_push(&found, (struct candidate){type, id});
-	}
-	vec_each(&found, candidate)
-		for (size_t i = 0; i < count; i++)
-			answer(types, candidate->type, candidate->id, &questions[i]);
-	vec_done(&found);
+	while ((type = types_next_marked(types, marks, &id)))
+		if (btf_is_struct(type) || btf_is_func(type) || btf_is_var(type))
+			for (size_t i = 0; i < count; i++)
+				answer(types, type, id, &questions[i]);
 }
 
-static int find_in(struct types *types, struct layout_question *questions, size_t count, struct why *why)
+static int find_in(const struct types *types, struct layout_question *questions, size_t count, struct why *why)
 {
 	answer_all(types, questions, count);
-	vec_done(&types->starts);
 	for (size_t i = 0; i < count; i++)
 		if (questions[i].answer == LAYOUT_NONE && !questions[i].optional)
 			return why_set(why, -ENOENT, "the kernel has no %s%s%s", questions[i].type,
@@ -132,31 +111,56 @@ static int find_in(struct types *types, struct layout_question *questions, size_
 
 int layout_find_in(const void *bytes, size_t len, struct layout_question *questions, size_t count, struct why *why)
 {
+	_cleanup_(types_index_done) struct types_index index = {};
 	struct types types;
 
 	if (types_open(bytes, len, &types) < 0)
 		return why_set(why, -EBADMSG, "%s: not the BTF of a kernel", TYPES_FILE);
+	types_index_make(&types, &index);
+	types.index = &index;
 	return find_in(&types, questions, count, why);
+}
+
+/* Of the kernel's types, which do not change; two threads may come here at once. */
+static const struct types_index *kernel_index(const struct types *types)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct types_index index;
+
+	(void)pthread_mutex_lock(&lock);
+	if (index.starts.count == 0)
+		types_index_make(types, &index);
+	(void)pthread_mutex_unlock(&lock);
+	return &index;
+}
+
+static int open_types(struct types_file *file, int fd, size_t size, struct types *ret_types)
+{
+	void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	int r;
+
+	if (bytes != MAP_FAILED) {
+		file->mapped = bytes;
+		file->size = size;
+		return types_open(bytes, size, ret_types);
+	}
+	r = buf_read_fd(&file->copy, fd);
+	return r < 0 ? r : types_open(file->copy.data, file->copy.len, ret_types);
 }
 
 int types_file_open(struct types_file *file, struct types *ret_types)
 {
 	_cleanup_close_ int fd = open(TYPES_FILE, O_RDONLY | O_CLOEXEC);
 	struct stat stat;
-	void *bytes;
 	int r;
 
 	*file = (struct types_file){.copy = BUF_INIT(TYPES_MAX)};
 	if (fd < 0 || fstat(fd, &stat) < 0)
 		return -errno;
-	bytes = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes != MAP_FAILED) {
-		file->mapped = bytes;
-		file->size = (size_t)stat.st_size;
-		return types_open(bytes, file->size, ret_types);
-	}
-	r = buf_read_fd(&file->copy, fd);
-	return r < 0 ? r : types_open(file->copy.data, file->copy.len, ret_types);
+	r = open_types(file, fd, (size_t)stat.st_size, ret_types);
+	if (r == 0)
+		ret_types->index = kernel_index(ret_types);
+	return r;
 }
 
 void types_file_close(struct types_file *file)
@@ -175,4 +179,12 @@ int layout_find(struct layout_question *questions, size_t count, struct why *why
 	if (r < 0)
 		return why_set(why, r, "cannot read %s: %s", TYPES_FILE, strerror(-r));
 	return find_in(&types, questions, count, why);
+}
+
+void layout_prepare(void)
+{
+	_cleanup_(types_file_close) struct types_file file = {};
+	struct types types;
+
+	(void)!types_file_open(&file, &types);
 }

@@ -26,3 +26,6 @@ int layout_find(struct layout_question *questions, size_t count, struct why *why
 /* The same from bytes in memory. */
 int layout_find_in(const void *bytes, size_t len, struct layout_question *questions, size_t count,
 		   struct why *why) _must_check_;
+
+/* Before a process is forked that will look for types as well: what that takes is shared then. */
+void layout_prepare(void);

@@ -190,7 +190,7 @@ static int each_relocation(struct lean *lean, relocation_fn fn, bool drop)
 {
 	char *begin = (char *)lean->ext + lean->ext->head_len + lean->ext->relo_off, *end = begin + lean->ext->relo_len;
 	char *to = begin + sizeof(uint32_t);
-	uint32_t size = *(uint32_t *)begin;
+	uint32_t size = lean->ext->relo_len ? *(uint32_t *)begin : 0;
 
 	for (char *at = to; at < end;) {
 		struct btf_ext_info_sec_head {
@@ -219,8 +219,9 @@ static int each_relocation(struct lean *lean, relocation_fn fn, bool drop)
 		else
 			to = place;
 	}
+	/* libbpf refuses a part without records. */
 	if (drop)
-		lean->ext->relo_len = (uint32_t)(to - begin);
+		lean->ext->relo_len = to > begin + sizeof(uint32_t) ? (uint32_t)(to - begin) : 0;
 	return 0;
 }
 

@@ -75,6 +75,16 @@ static int release_constants(struct dl_phdr_info *info, size_t size _unused_, vo
 	return 0;
 }
 
+/* Memory use is at its peak in a load, and most constants were needed only at the start. */
+static void release_once(void)
+{
+	static bool done;
+
+	if (!done)
+		(void)dl_iterate_phdr(release_constants, NULL);
+	done = true;
+}
+
 int kernel_object_find(const char *name, struct kernel_object **ret_object, struct why *why)
 {
 	const struct embedded_file *file = embed_find(name);
@@ -120,6 +130,11 @@ int kernel_object_open(const char *name, struct kernel_object **ret_object, stru
 	return 0;
 }
 
+static int no_program(const struct kernel_object *object, const char *program, struct why *why)
+{
+	return why_set(why, -ENOENT, "%s has no program %s", object->name, program);
+}
+
 static bool is_chosen(const char *program, void *context)
 {
 	const struct kernel_object *object = context;
@@ -132,11 +147,16 @@ static bool is_chosen(const char *program, void *context)
 
 int kernel_object_open_chosen(struct kernel_object *object, struct why *why)
 {
-	size_t size;
-	_cleanup_free_ void *data = slim_copy(object->file, is_chosen, object, &size);
+	_cleanup_free_ void *data = NULL;
 	char types[64];
-	int r = lean_make(data, &object->types_fd);
+	size_t size;
+	int r;
 
+	vec_each(&object->chosen, program)
+		if (!slim_section_of(object->file, *program))
+			return no_program(object, *program, why);
+	data = slim_copy(object->file, is_chosen, object, &size);
+	r = lean_make(data, &object->types_fd);
 	if (r < 0)
 		log_debug("%s: using the kernel's own BTF: %s", object->name, strerror(-r));
 	snprintf(types, sizeof(types), "/proc/self/fd/%d", object->types_fd);
@@ -179,9 +199,7 @@ static int find_program(const struct kernel_object *object, const char *name, st
 			struct why *why)
 {
 	*ret_program = kernel_object_program(object, name);
-	if (!*ret_program)
-		return why_set(why, -ENOENT, "%s has no program %s", object->name, name);
-	return 0;
+	return *ret_program ? 0 : no_program(object, name, why);
 }
 
 int kernel_object_choose(struct kernel_object *object, const char *program, struct why *why)
@@ -232,6 +250,12 @@ int kernel_object_inner_map(struct kernel_object *object, const char *map, int i
 const char *kernel_object_section(const struct kernel_object *object, const char *program)
 {
 	return slim_section_of(object->file, program);
+}
+
+void kernel_object_each_section(const struct kernel_object *object, void (*fn)(const char *section, void *context),
+				void *context)
+{
+	slim_each_section(object->file, fn, context);
 }
 
 const char *kernel_object_missing_extern(const struct kernel_object *object, const char *program,
@@ -300,8 +324,7 @@ int kernel_object_load(struct kernel_object *object, struct why *why)
 	int r;
 
 	libbpf_words_begin();
-	/* Memory use is at its peak, and most constants were needed only at the start. */
-	(void)dl_iterate_phdr(release_constants, NULL);
+	release_once();
 	r = bpf_object__load(object->bpf);
 	if (r < 0 && *mounts_hint("/sys/kernel/btf"))
 		return why_set(why, r, "cannot read /sys/kernel/btf%s", mounts_hint("/sys/kernel/btf"));

@@ -59,6 +59,9 @@ int kernel_object_keep_link(struct kernel_object *object, const char *program, s
 uint64_t kernel_object_run_ns(const struct kernel_object *object, const char *program);
 /* The section of a program ("tp_btf/sched_switch"); NULL when there is no such program. */
 const char *kernel_object_section(const struct kernel_object *object, const char *program);
+/* All sections of programs. */
+void kernel_object_each_section(const struct kernel_object *object, void (*fn)(const char *section, void *context),
+				void *context);
 /* A variable or function that the program needs and the kernel lacks; NULL: none. */
 const char *kernel_object_missing_extern(const struct kernel_object *object, const char *program,
 					 bool (*has)(const char *name, bool is_weak));

@@ -7,7 +7,6 @@
 #include "kernel/types_walk.h"
 
 #define CUT_MAX ((size_t)16 << 20)
-#define MARKS   4096
 
 struct cut {
 	struct types types;
@@ -93,15 +92,6 @@ static void add_type(struct cut *cut, const struct btf_type *from)
 	}
 }
 
-static unsigned mark_of(const char *text)
-{
-	unsigned mark = 0;
-
-	for (unsigned i = 0; i < 5 && text[i]; i++)
-		mark = mark * 31 + (uint8_t)text[i];
-	return mark % MARKS;
-}
-
 static void see_type(struct cut *cut, const struct btf_type *type, uint32_t id, const struct map *names,
 		     struct types_number *numbers, size_t count)
 {
@@ -116,24 +106,20 @@ static void see_type(struct cut *cut, const struct btf_type *type, uint32_t id, 
 
 static void look_for(struct cut *cut, const struct map *names, struct types_number *numbers, size_t count)
 {
-	const char *at = cut->types.first;
-	bool marks[MARKS] = {};
+	bool marks[TYPES_MARKS] = {};
 	const struct btf_type *type;
 	const void *name;
 	size_t place = 0;
+	uint32_t id = 0;
 	void *value;
 
 	while (map_next(names, &place, &name, &value))
-		marks[mark_of(name)] = true;
+		marks[types_mark(name)] = true;
 	for (size_t i = 0; i < count; i++)
-		marks[mark_of(numbers[i].name)] = true;
-	vec_push(&cut->types.starts, at);
-	for (uint32_t id = 1; (type = types_next(&cut->types, &at)); id++) {
-		if (id % STRIDE == 0)
-			vec_push(&cut->types.starts, at);
-		if (type->name_off && marks[mark_of(types_text_at(&cut->types, type->name_off))])
+		marks[types_mark(numbers[i].name)] = true;
+	while ((type = types_next_marked(&cut->types, marks, &id)))
+		if (type->name_off)
 			see_type(cut, type, id, names, numbers, count);
-	}
 }
 
 static int write_file(const struct cut *cut, int *ret_fd)
@@ -187,7 +173,6 @@ int types_cut(const struct map *names, struct types_number *numbers, size_t coun
 	types_file_close(&file);
 	map_done(&cut.numbers);
 	vec_done(&cut.wanted);
-	vec_done(&cut.types.starts);
 	buf_done(&cut.parts);
 	buf_done(&cut.texts);
 	return r;

@@ -17,9 +17,26 @@
 struct types {
 	const char *first, *end; /* of the types */
 	const char *texts;
-	size_t texts_len;         /* ends with a NUL */
-	VEC(const char *) starts; /* start of every STRIDE-th type */
+	size_t texts_len; /* ends with a NUL */
+	const struct types_index *index;
 };
+
+/* What a search by name needs of all types: in the same process, later ones need no walk. */
+struct types_index {
+	VEC(uint16_t) marks;  /* of the name of type id + 1 */
+	VEC(uint32_t) starts; /* where every STRIDE-th type starts, after the first */
+};
+
+#define TYPES_MARKS 4096
+
+static inline uint16_t types_mark(const char *name)
+{
+	unsigned mark = 0;
+
+	for (unsigned i = 0; i < 5 && name[i]; i++)
+		mark = mark * 31 + (uint8_t)name[i];
+	return (uint16_t)(mark % TYPES_MARKS);
+}
 
 /* Bytes after a type's first three words: a fixed part, and a part per member. */
 static const struct {
@@ -72,9 +89,9 @@ static inline const struct btf_type *type_by_id(const struct types *types, uint3
 	const struct btf_type *type = NULL;
 	const char *at;
 
-	if (id == 0 || (id - 1) / STRIDE >= types->starts.count)
+	if (id == 0 || (id - 1) / STRIDE >= types->index->starts.count)
 		return NULL;
-	at = types->starts.items[(id - 1) / STRIDE];
+	at = types->first + types->index->starts.items[(id - 1) / STRIDE];
 	for (uint32_t i = (id - 1) / STRIDE * STRIDE; i < id; i++) {
 		type = types_next(types, &at);
 		if (!type)
@@ -110,6 +127,38 @@ static inline int types_open(const void *bytes, size_t len, struct types *ret_ty
 		return -EBADMSG;
 	*ret_types = types;
 	return 0;
+}
+
+static inline void types_index_make(const struct types *types, struct types_index *index)
+{
+	const char *at = types->first;
+	const struct btf_type *type;
+
+	vec_push(&index->starts, 0);
+	for (uint32_t id = 1; (type = types_next(types, &at)); id++) {
+		vec_push(&index->marks, types_mark(types_text_at(types, type->name_off)));
+		if (id % STRIDE == 0)
+			vec_push(&index->starts, (uint32_t)(at - types->first));
+	}
+}
+
+static inline void types_index_done(struct types_index *index)
+{
+	vec_done(&index->marks);
+	vec_done(&index->starts);
+}
+
+/* The next type after id *id whose name has one of these marks; NULL: none. */
+static inline const struct btf_type *types_next_marked(const struct types *types, const bool *marks, uint32_t *id)
+{
+	const struct types_index *index = types->index;
+
+	for (size_t i = *id; i < index->marks.count; i++)
+		if (marks[index->marks.items[i]]) {
+			*id = (uint32_t)i + 1;
+			return type_by_id(types, *id);
+		}
+	return NULL;
 }
 
 /* BTF of the running kernel: mapped, or read where mmap is not supported (before Linux 6.15). */

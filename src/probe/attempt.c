@@ -69,10 +69,12 @@ struct state {
 static int load(struct state *state, struct why *why)
 {
 	static const char *const programs[] = {"attempt_state", "attempt_connect4", "attempt_connect6"};
-	int r = kernel_object_open("attempt.bpf.o", &state->object, why);
+	int r = kernel_object_find("attempt.bpf.o", &state->object, why);
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(programs); i++)
 		r = kernel_object_choose(state->object, programs[i], why);
+	if (r == 0)
+		r = kernel_object_open_chosen(state->object, why);
 	if (r == 0)
 		r = kernel_object_load(state->object, why);
 	if (r == 0)

@@ -184,27 +184,30 @@ static __always_inline struct sock *polled_sock(struct task_struct *task, const 
 }
 
 /*
- * Of the descriptors that the current thread polls, the socket that it waits for, and its rank in the lowest bits. A
- * function with plain numbers is verified once, not for every state of its caller: that would take 0.1 s.
+ * Of a descriptor that the current thread polls, the socket, and its rank in the lowest bits. A function with plain
+ * numbers is verified once, not for every state of its caller: that would take 0.1 s.
  */
+__noinline __u64 blocking_polled_one(__u64 at, __u32 count)
+{
+	struct pollfd_user polled = {};
+	struct sock *sk;
+
+	if (bpf_probe_read_user(&polled, sizeof(polled), (const void *)at) < 0)
+		return 0;
+	sk = polled_sock(bpf_get_current_task_btf(), &polled);
+	return sk ? (__u64)sk | rank_of(sk, polled.events, count == 1) : 0;
+}
+
+/* Of all of them, the one that it waits for. */
 __noinline __u64 blocking_polled(__u64 from, __u32 count)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 best = 0;
 
 	for (__u32 i = 0; i < BLOCKING_FDS && i < count; i++) {
-		struct pollfd_user polled = {};
-		enum poll_rank rank;
-		struct sock *sk;
+		__u64 polled = blocking_polled_one(from + i * sizeof(struct pollfd_user), count);
 
-		if (bpf_probe_read_user(&polled, sizeof(polled), (const struct pollfd_user *)from + i) < 0)
-			continue;
-		sk = polled_sock(task, &polled);
-		if (!sk)
-			continue;
-		rank = rank_of(sk, polled.events, count == 1);
-		if (rank > (best & RANK_BITS))
-			best = (__u64)sk | rank;
+		if ((polled & RANK_BITS) > (best & RANK_BITS))
+			best = polled;
 	}
 	return best;
 }
@@ -222,19 +225,24 @@ static __always_inline struct sock *set_poll(struct blocking_key *key, __u64 fro
 
 /* --- questions of programs that poll --- */
 
-/* Nothing was read since. A connection that is being made has no local port at first. */
-static __always_inline bool is_open(const struct blocking_question *q, struct tcp_sock *tp, __u8 state)
+enum open { OPEN_NOT, OPEN_ASKED, OPEN_CONNECTS };
+
+/* Nothing was read since. A connection that is being made has no local port at first. Verified once. */
+__noinline __u32 blocking_is_open(__u64 socket, __u32 asked_ports, __u32 copied_seq)
 {
-	__u32 ports = ports_of((struct sock *)tp) ^ q->ports;
+	struct tcp_sock *tp = (struct tcp_sock *)socket;
+	__u32 ports = ports_of((struct sock *)tp) ^ asked_ports;
+	__u8 state = BPF_CORE_READ(tp, inet_conn.icsk_inet.sk.__sk_common.skc_state);
 
 	if (state == TCP_SYN_SENT)
-		return !(ports & PORT_REMOTE);
-	return state == TCP_ESTABLISHED && !ports && BPF_CORE_READ(tp, copied_seq) == q->copied_seq;
+		return ports & PORT_REMOTE ? OPEN_NOT : OPEN_CONNECTS;
+	return state == TCP_ESTABLISHED && !ports && BPF_CORE_READ(tp, copied_seq) == copied_seq ? OPEN_ASKED
+												 : OPEN_NOT;
 }
 
 /*
  * The socket of the last question that is still open, of a program that waits for any of its descriptors; the lowest
- * bit says that it connects. Verified once, as blocking_polled.
+ * bit says that it connects.
  */
 __noinline __u64 blocking_open_question(__u32 tgid)
 {
@@ -246,20 +254,19 @@ __noinline __u64 blocking_open_question(__u32 tgid)
 	blocking_polling[(tgid >> 6) & 63] |= 1ULL << (tgid & 63);
 	for (int i = 0; i < BLOCKING_QUESTIONS; i++) {
 		struct blocking_question *q = &program->questions[i];
-		struct tcp_sock *tp = (struct tcp_sock *)q->sk;
-		__u8 state;
+		__u32 open;
 
 		if (!q->asked_ns)
 			continue;
-		state = BPF_CORE_READ(tp, inet_conn.icsk_inet.sk.__sk_common.skc_state);
-		if (!is_open(q, tp, state)) {
+		open = blocking_is_open(q->sk, q->ports, q->copied_seq);
+		if (open == OPEN_NOT) {
 			q->asked_ns = 0;
 			continue;
 		}
 		q->polled = 1;
 		if (q->pushes < BLOCKING_PUSHES && q->asked_ns > newest_ns) {
 			newest_ns = q->asked_ns;
-			found = q->sk | (state == TCP_SYN_SENT);
+			found = q->sk | (open == OPEN_CONNECTS);
 		}
 	}
 	return found;
@@ -528,23 +535,38 @@ int BPF_PROG(blocking_switch, bool preempt, struct task_struct *prev)
 
 /* --- questions --- */
 
-static __always_inline void ask(struct sock *sk, bool connects)
+/* The place of the question on this socket, or of a new one. Verified once. */
+__noinline __u32 blocking_place(__u32 tgid, __u64 sk)
+{
+	struct blocking_program *program = bpf_map_lookup_elem(&blocking_programs, &tgid);
+	__u32 place = BLOCKING_QUESTIONS;
+
+	if (!program)
+		return 0;
+	for (__u32 i = 0; i < BLOCKING_QUESTIONS; i++)
+		if (program->questions[i].sk == sk)
+			place = i;
+	return place < BLOCKING_QUESTIONS ? place : program->next++;
+}
+
+/* The first argument of the program is the socket. */
+static __always_inline void ask(const void *ctx, bool connects)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
 	struct blocking_program *program;
-	struct blocking_question *q = NULL;
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct blocking_question *q;
+	struct tcp_sock *tp;
+	struct sock *sk;
 
 	if (!(blocking_polling[(tgid >> 6) & 63] >> (tgid & 63) & 1))
 		return;
 	program = bpf_map_lookup_elem(&blocking_programs, &tgid);
 	if (!program)
 		return;
-	for (int i = 0; i < BLOCKING_QUESTIONS; i++)
-		if (program->questions[i].sk == (__u64)sk)
-			q = &program->questions[i];
-	if (!q)
-		q = &program->questions[program->next++ % BLOCKING_QUESTIONS];
+	/* A plain number, which blocking_place takes. */
+	bpf_probe_read_kernel(&sk, sizeof(sk), ctx);
+	tp = (struct tcp_sock *)sk;
+	q = &program->questions[blocking_place(tgid, (__u64)sk) % BLOCKING_QUESTIONS];
 	if (q->sk != (__u64)sk || q->ports != ports_of(sk) || BPF_CORE_READ(tp, bytes_received))
 		q->pushes = 0;
 	else if (q->polled)
@@ -560,7 +582,7 @@ SEC("tp_btf/sock_send_length")
 int BPF_PROG(blocking_send, struct sock *sk, int length)
 {
 	if (length > 0 && sk->sk_protocol == IPPROTO_TCP && !is_listening(sk->__sk_common.skc_num))
-		ask(sk, false);
+		ask(ctx, false);
 	return 0;
 }
 
@@ -569,7 +591,7 @@ SEC("fexit/tcp_sendmsg")
 int BPF_PROG(blocking_sendmsg, struct sock *sk, struct msghdr *message, __u64 size, int length)
 {
 	if (length > 0 && !is_listening(sk->__sk_common.skc_num))
-		ask(sk, false);
+		ask(ctx, false);
 	return 0;
 }
 
@@ -577,6 +599,6 @@ SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(blocking_state, const struct sock *sk, int oldstate, int newstate)
 {
 	if (newstate == TCP_SYN_SENT && sk->sk_protocol == IPPROTO_TCP)
-		ask((struct sock *)sk, true);
+		ask(ctx, true);
 	return 0;
 }

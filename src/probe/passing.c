@@ -56,10 +56,12 @@ struct state {
 
 static int load(struct state *state, struct why *why)
 {
-	int r = kernel_object_open("passing.bpf.o", &state->object, why);
+	int r = kernel_object_find("passing.bpf.o", &state->object, why);
 
 	if (r == 0)
 		r = kernel_object_choose(state->object, PROGRAM, why);
+	if (r == 0)
+		r = kernel_object_open_chosen(state->object, why);
 	if (r == 0)
 		r = kernel_object_load(state->object, why);
 	if (r == 0)

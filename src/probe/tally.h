@@ -12,7 +12,7 @@
  * Fields of the record type with the name, store and size of a key are copied; fill() sets the figures and what is
  * derived. `by` must hold "netns": only the namespaces of the request are reported, and a slice finds its own.
  *
- * Programs are loaded once, at the end of the first sample: about 25 ms of CPU, half of it the verifier. Later samples
+ * Programs are loaded once, at the end of the first sample: some ms of CPU, most of it the verifier. Later samples
  * read the kernel's maps where they are, without a grace period. Beyond `cap` keys, further ones are added up by the
  * keys of `rest`, all other fields unknown; what the kernel itself had no room for counts as refused by the table. A
  * record that rests for a minute may disappear, and a key that comes back begins at zero (delta_between: a reset).

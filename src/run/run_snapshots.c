@@ -10,6 +10,7 @@
 #include "base/confine.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "kernel/layout.h"
 #include "snapshot/netlink/containers.h"
 #include "snapshot/socket/time_wait.h"
 
@@ -44,6 +45,9 @@ static int prepare(struct run_source *source, struct run *run)
 		r = netns_check_interface(&snapshots->namespaces, snapshots->dev, &run->why);
 	if (r == 0)
 		scout = find_containers(snapshots);
+	/* Programs are loaded by the process that samples, and looked up by this one for advice. */
+	if (r == 0 && !run->options.once && snapshots->request.repeated && !snapshots->request.no_bpf)
+		layout_prepare();
 	/* A single one is taken here, before everything is given up. */
 	if (r == 0 && !run->options.once)
 		r = sampler_start(&snapshots->sampler, &snapshots->namespaces, snapshots->netns, scout, &run->why);

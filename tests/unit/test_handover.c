@@ -119,6 +119,39 @@ TEST(the_next_one_replaces_it)
 	CHECK_EQ_UINT(snapshot_refused(to), 0);
 }
 
+/* Pieces of the connection and tables end at different places. */
+TEST(tables_of_all_sizes_arrive)
+{
+	_cleanup_snapshot_ struct snapshot *from = snapshot_new(), *to = snapshot_new();
+	struct snapshot_table *processes = snapshot_table(from, &process_type);
+	struct snapshot_table *sockets = snapshot_table(from, &socket_type);
+
+	for (unsigned count = 1; count < 3000; count = count * 3 + 1) {
+		char name[32];
+
+		snapshot_clear(from);
+		for (unsigned i = 0; i < count; i++) {
+			struct process_record *process = snapshot_table_add(processes);
+
+			process->pid = i;
+			snprintf(name, sizeof(name), "/%u", i * 7);
+			process->cgroup = snapshot_text(from, name, sizeof(name));
+			((struct socket_record *)snapshot_table_add(sockets))->cookie = i;
+		}
+		hand_over(from, to);
+		REQUIRE(snapshot_table(to, &process_type)->count == count);
+		REQUIRE(snapshot_table(to, &socket_type)->count == count);
+		for (unsigned i = 0; i < count; i++) {
+			const struct process_record *process = snapshot_first(to, &process_type);
+			const struct socket_record *socket = snapshot_first(to, &socket_type);
+
+			snprintf(name, sizeof(name), "/%u", i * 7);
+			REQUIRE(process[i].pid == i && socket[i].cookie == i);
+			REQUIRE(strcmp(process[i].cgroup, name) == 0);
+		}
+	}
+}
+
 TEST(a_large_table_leaves_its_memory)
 {
 	_cleanup_snapshot_ struct snapshot *from = snapshot_new(), *to = snapshot_new();
@@ -205,6 +238,10 @@ TEST(malformed_ones_are_refused)
 	struct wire text = {.tables = 1, .number = number_of(order, &counter_type), .count = 1, .text_bytes = 4};
 
 	CHECK_OK(receive(&wire, sizeof(wire), &odd, sizeof(odd)));
+	/* Nothing may follow. */
+	wire.count = 0;
+	CHECK_ERR(receive(&wire, sizeof(wire), &odd, sizeof(odd)), -EBADMSG);
+	wire.count = 1;
 	*(uint8_t *)&odd.answered = 2;
 	CHECK_ERR(receive(&wire, sizeof(wire), &odd, sizeof(odd)), -EBADMSG);
 	CHECK_ERR(receive(&wire, sizeof(wire), &odd, sizeof(odd) - 1), -EPIPE);

@@ -6,6 +6,7 @@
 #include "base/embed.h"
 #include "event/core/config.h"
 #include "kernel/capability.h"
+#include "kernel/elf_view.h"
 #include "kernel/feature/probe_kind.h"
 #include "kernel/lean.h"
 #include "kernel/libbpf_words.h"
@@ -200,6 +201,58 @@ TEST(kernel_variable_needs_no_whole_btf)
 		SKIP("the kernel shows no BTF");
 	CHECK_OK(lean_make(data, &types));
 	CHECK(types >= 0);
+}
+
+/* Functions of .text in a file. */
+static size_t count_functions(const struct elf *elf)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < elf->symbol_count; i++) {
+		const Elf64_Sym *symbol = &elf->symbols[i];
+
+		if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx < elf->header->e_shnum)
+			count += strcmp(elf_section_name(elf, symbol->st_shndx), ".text") == 0;
+	}
+	return count;
+}
+
+/* Whether every function that this one calls, by a relative address, is one in the file. */
+static bool calls_functions(const struct elf *elf, const Elf64_Sym *caller)
+{
+	const struct bpf_insn *code = (const void *)(elf->data + elf->sections[caller->st_shndx].sh_offset);
+	bool all = true;
+
+	for (uint64_t i = caller->st_value / 8; i < (caller->st_value + caller->st_size) / 8; i++) {
+		uint64_t target = (uint64_t)((int64_t)i + 1 + code[i].imm) * 8;
+		bool found =
+			code[i].code != (BPF_JMP | BPF_CALL) || code[i].src_reg != BPF_PSEUDO_CALL || code[i].imm == -1;
+
+		for (size_t k = 0; k < elf->symbol_count && !found; k++)
+			found = elf->symbols[k].st_shndx == caller->st_shndx && elf->symbols[k].st_value == target &&
+				ELF64_ST_TYPE(elf->symbols[k].st_info) == STT_FUNC;
+		all &= found;
+	}
+	return all;
+}
+
+/* Of the functions that programs share only those are left that the chosen one gets to; libbpf relocates the rest. */
+TEST(functions_that_nobody_calls_are_gone)
+{
+	size_t size, all, left;
+	_cleanup_free_ void *data =
+		slim_copy(embed_find("events.bpf.o"), is_named, (void *)"tcp_retransmit_skb", &size);
+	struct elf whole = elf_of(embed_find("events.bpf.o")->begin), part = elf_of(data);
+
+	all = count_functions(&whole);
+	left = count_functions(&part);
+	/* event_filter, event_add and what they call. */
+	unit_note("%zu of %zu", left, all);
+	CHECK(left >= 2 && left * 10 < all);
+	for (size_t i = 0; i < part.symbol_count; i++)
+		if (ELF64_ST_TYPE(part.symbols[i].st_info) == STT_FUNC && part.symbols[i].st_shndx < SHN_LORESERVE &&
+		    strcmp(elf_section_name(&part, part.symbols[i].st_shndx), ".text") == 0)
+			CHECK(calls_functions(&part, &part.symbols[i]));
 }
 
 TEST(choosing_what_is_not_there_is_reported_when_it_is_opened)

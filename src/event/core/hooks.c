@@ -104,6 +104,35 @@ static bool kind_exists(const struct look *look, const char *section, struct why
 	return true;
 }
 
+/* The name in BTF that a section of this kind needs; false: none. */
+static bool target_name(const char *section, char *name, size_t size)
+{
+	const char *target = strchr(section, '/');
+
+	if (!target ||
+	    !(starts_with(section, "tp_btf/") || starts_with(section, "fentry/") || starts_with(section, "fexit/")))
+		return false;
+	snprintf(name, size, "%s%s", section[0] == 't' ? "btf_trace_" : "", target + 1);
+	return true;
+}
+
+static void want_target(const char *section, void *context)
+{
+	char name[96];
+
+	if (target_name(section, name, sizeof(name)))
+		btf_names_want(context, name);
+}
+
+/* All names that may be asked for. */
+static void find_names(struct look *look)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		btf_names_want(&look->names, kinds[i].function);
+	kernel_object_each_section(look->object, want_target, &look->names);
+	btf_names_find(&look->names);
+}
+
 /* Whether the kernel has what the section names; fills the reason when not. */
 static bool target_exists(const struct look *look, const char *section, struct why *why)
 {
@@ -116,17 +145,12 @@ static bool target_exists(const struct look *look, const char *section, struct w
 	if (starts_with(section, "tracepoint/") || starts_with(section, "tp/"))
 		return tracefs_has(target) > 0 ||
 		       why_set(why, false, "tracefs does not show the tracepoint %s", target);
-	if (!look->names.text)
+	if (!look->names.text || !target_name(section, name, sizeof(name)) || btf_names_has(&look->names, name))
 		return true;
-	if (starts_with(section, "tp_btf/")) {
-		snprintf(name, sizeof(name), "btf_trace_%s", target);
-		return btf_names_has(&look->names, name) ||
-		       why_set(why, false, "this kernel has no tracepoint %s", target);
-	}
-	if (starts_with(section, "fentry/") || starts_with(section, "fexit/"))
-		return btf_names_has(&look->names, target) ||
-		       why_set(why, false, "this kernel has no function %s that can be traced", target);
-	return true;
+	return why_set(why, false,
+		       section[0] == 't' ? "this kernel has no tracepoint %s"
+					 : "this kernel has no function %s that can be traced",
+		       target);
 }
 
 /* Weak functions are tested for by their programs. Variables are rare. */
@@ -211,10 +235,10 @@ void hook_plan_guess(struct hook_plan *plan, const struct kernel_object *object,
 	struct look look = {.object = object, .kinds = !refusals};
 
 	(void)btf_names_load(&look.names);
-	btf_names_index(&look.names);
+	find_names(&look);
 	if (capability_get(&look.capabilities) < 0)
 		look.capabilities = UINT64_MAX;
-	if (look.kinds)
+	if (look.kinds && btf_names_has(&look.names, "register_ftrace_direct"))
 		look.entry = program_try_entry("tcp_sendmsg");
 	settle(plan, &look);
 	for (size_t i = 0; refusals && i < refusals->count; i++)

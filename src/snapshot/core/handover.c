@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/helper.h"
 #include "base/map.h"
@@ -46,6 +47,87 @@ static int each_member(const struct record_type *type, uint8_t *items, size_t co
 		for (size_t i = 0; r == 0 && type->fields[k].store == store && i < count; i++)
 			r = fn(items + i * type->size + type->fields[k].offset, context);
 	return r;
+}
+
+/* --- the connection ---
+ *
+ * Most tables are small: one by one, each would be three calls and wake the other process.
+ */
+#define GATHERED ((size_t)64 << 10)
+
+struct stream {
+	int fd;
+	size_t at, len; /* of the bytes that were read and not taken; len alone: that were put and not written */
+	uint8_t bytes[GATHERED];
+};
+
+static struct stream *stream_new(int fd)
+{
+	struct stream *stream = xmalloc(sizeof(*stream));
+
+	stream->fd = fd;
+	stream->at = stream->len = 0;
+	return stream;
+}
+
+static int flush(struct stream *stream)
+{
+	size_t len = stream->len;
+
+	stream->len = 0;
+	return helper_write(stream->fd, stream->bytes, len);
+}
+
+static int put(struct stream *stream, const void *bytes, size_t size)
+{
+	int r = size > GATHERED - stream->len ? flush(stream) : 0;
+
+	if (r == 0 && size > GATHERED)
+		return helper_write(stream->fd, bytes, size);
+	if (r == 0 && size > 0) {
+		memcpy(stream->bytes + stream->len, bytes, size);
+		stream->len += size;
+	}
+	return r;
+}
+
+/* Whatever has arrived. */
+static int refill(struct stream *stream)
+{
+	ssize_t n;
+
+	do
+		n = read(stream->fd, stream->bytes, GATHERED);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return n == 0 || errno == ECONNRESET ? -EPIPE : -errno;
+	stream->at = 0;
+	stream->len = (size_t)n;
+	return 0;
+}
+
+static int take(struct stream *stream, void *bytes, size_t size)
+{
+	uint8_t *to = bytes;
+
+	while (size > 0) {
+		size_t n = min_of(size, stream->len - stream->at);
+
+		if (n == 0 && size >= GATHERED)
+			return helper_read(stream->fd, to, size);
+		if (n == 0) {
+			int r = refill(stream);
+
+			if (r < 0)
+				return r;
+			continue;
+		}
+		memcpy(to, stream->bytes + stream->at, n);
+		stream->at += n;
+		to += n;
+		size -= n;
+	}
+	return 0;
 }
 
 /* --- sending --- */
@@ -99,16 +181,16 @@ static int place_texts(const struct snapshot_table *table, struct buf *texts, ui
 }
 
 /* Its pages are empty afterwards; the table is filled from its start the next time. */
-static int send_large(const struct snapshot_table *table, int fd)
+static int send_large(const struct snapshot_table *table, struct stream *stream)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), total = table->count * table->type->size, freed = 0;
 	uintptr_t start = ((uintptr_t)table->items + page - 1) & ~(uintptr_t)(page - 1);
-	int r = 0;
+	int r = flush(stream);
 
 	for (size_t sent = 0; r == 0 && sent < total; sent += PIECE) {
 		size_t n = min_of(PIECE, total - sent), whole;
 
-		r = helper_write(fd, table->items + sent, n);
+		r = helper_write(stream->fd, table->items + sent, n);
 		if ((uintptr_t)table->items + sent + n < start + freed + page)
 			continue;
 		whole = ((uintptr_t)table->items + sent + n - start - freed) & ~(uintptr_t)(page - 1);
@@ -118,14 +200,14 @@ static int send_large(const struct snapshot_table *table, int fd)
 	return r;
 }
 
-static int send_records(const struct snapshot_table *table, const uint8_t *items, int fd)
+static int send_records(const struct snapshot_table *table, const uint8_t *items, struct stream *stream)
 {
 	size_t total = table->count * table->type->size;
 
-	return items == table->items && total >= LARGE ? send_large(table, fd) : helper_write(fd, items, total);
+	return items == table->items && total >= LARGE ? send_large(table, stream) : put(stream, items, total);
 }
 
-static int send_table(const struct snapshot *snapshot, size_t number, int fd)
+static int send_table(const struct snapshot *snapshot, size_t number, struct stream *stream)
 {
 	const struct snapshot_table *table = &snapshot->tables[number];
 	_cleanup_buf_ struct buf texts = BUF_INIT(TEXTS_MAX);
@@ -138,10 +220,10 @@ static int send_table(const struct snapshot *snapshot, size_t number, int fd)
 		r = place_texts(table, &texts, &placed);
 	head.text_bytes = texts.len;
 	if (r == 0)
-		r = helper_write(fd, &head, sizeof(head));
+		r = put(stream, &head, sizeof(head));
 	if (r == 0)
-		r = send_records(table, placed ?: table->items, fd);
-	return r == 0 ? helper_write(fd, texts.data, texts.len) : r;
+		r = send_records(table, placed ?: table->items, stream);
+	return r == 0 ? put(stream, texts.data, texts.len) : r;
 }
 
 static bool is_sent(const struct snapshot_table *table)
@@ -157,15 +239,16 @@ int snapshot_send(struct snapshot *snapshot, int fd)
 			    .end_time_ns = snapshot->end_time_ns,
 			    .sockets_boot_ns = snapshot->sockets_boot_ns,
 			    .texts_refused = snapshot_texts_refused(snapshot)};
+	_cleanup_free_ struct stream *stream = stream_new(fd);
 	int r;
 
 	for (size_t i = 0; i < snapshot->table_count; i++)
 		head.tables += is_sent(&snapshot->tables[i]);
-	r = helper_write(fd, &head, sizeof(head));
+	r = put(stream, &head, sizeof(head));
 	for (size_t i = 0; r == 0 && i < snapshot->table_count; i++)
 		if (is_sent(&snapshot->tables[i]))
-			r = send_table(snapshot, i, fd);
-	return r;
+			r = send_table(snapshot, i, stream);
+	return r == 0 ? flush(stream) : r;
 }
 
 /* --- receiving --- */
@@ -204,7 +287,7 @@ static int check_bool(uint8_t *member, void *context _unused_)
 	return *member > 1 ? -EBADMSG : 0;
 }
 
-static int receive_texts(struct snapshot *snapshot, struct snapshot_table *table, uint64_t bytes, int fd)
+static int receive_texts(struct snapshot *snapshot, struct snapshot_table *table, uint64_t bytes, struct stream *stream)
 {
 	char *texts;
 	int r;
@@ -214,17 +297,17 @@ static int receive_texts(struct snapshot *snapshot, struct snapshot_table *table
 	texts = bytes <= TEXTS_MAX ? snapshot_text_room(snapshot, bytes) : NULL;
 	if (!texts)
 		return -EBADMSG;
-	r = helper_read(fd, texts, bytes);
+	r = take(stream, texts, bytes);
 	if (r == 0 && texts[bytes - 1] != '\0')
 		r = -EBADMSG;
 	return r == 0 ? find_texts(table, texts, bytes) : r;
 }
 
-static int receive_table(struct snapshot *snapshot, int fd)
+static int receive_table(struct snapshot *snapshot, struct stream *stream)
 {
 	struct snapshot_table *table;
 	struct table_head head;
-	int r = helper_read(fd, &head, sizeof(head));
+	int r = take(stream, &head, sizeof(head));
 
 	if (r < 0)
 		return r;
@@ -235,14 +318,14 @@ static int receive_table(struct snapshot *snapshot, int fd)
 	if (head.count > table->cap || head.wanted > 1 || is_sent(table))
 		return -EBADMSG;
 	snapshot_table_reserve(table, head.count);
-	r = helper_read(fd, table->items, head.count * table->type->size);
+	r = take(stream, table->items, head.count * table->type->size);
 	if (r < 0)
 		return r;
 	table->count = head.count;
 	table->refused = head.refused;
 	table->wanted = head.wanted;
 	r = each_member(table->type, table->items, table->count, STORE_BOOL, check_bool, NULL);
-	return r == 0 ? receive_texts(snapshot, table, head.text_bytes, fd) : r;
+	return r == 0 ? receive_texts(snapshot, table, head.text_bytes, stream) : r;
 }
 
 static void empty(struct snapshot *snapshot)
@@ -254,15 +337,19 @@ static void empty(struct snapshot *snapshot)
 
 int snapshot_receive(struct snapshot *snapshot, int fd, struct why *why)
 {
+	_cleanup_free_ struct stream *stream = stream_new(fd);
 	struct head head;
 	int r;
 
 	empty(snapshot);
-	r = helper_read(fd, &head, sizeof(head));
+	r = take(stream, &head, sizeof(head));
 	if (r == 0 && head.tables > snapshot->table_count)
 		r = -EBADMSG;
 	for (uint64_t i = 0; r == 0 && i < head.tables; i++)
-		r = receive_table(snapshot, fd);
+		r = receive_table(snapshot, stream);
+	/* Nothing follows before the next request. */
+	if (r == 0 && stream->at < stream->len)
+		r = -EBADMSG;
 	if (r < 0) {
 		empty(snapshot);
 		return why_set(why, r, "cannot read a sample: %s",
