@@ -138,7 +138,8 @@ def main():
              ("healthy", "unseen-2026-11-10"): 14, ("fault", "unseen-2026-11-11"): 36,
              ("healthy", "unseen-2026-11-11"): 18, ("fault", "unseen-2026-11-12"): 32,
              ("healthy", "unseen-2026-11-12"): 22, ("fault", "unseen-2026-11-13"): 22,
-             ("healthy", "unseen-2026-11-13"): 16}
+             ("healthy", "unseen-2026-11-13"): 16, ("fault", "unseen-2026-11-14"): 30,
+             ("healthy", "unseen-2026-11-14"): 20}
     tap.equal([key for key, count in least.items() if sets[key] < count], [], f"the sets are whole: {dict(sets)}")
     tap.equal([one.id for one in everything if not one.exclusive and any(
         step["do"] == "global-sysctl" for step in one.fault + one.setup)], [],
