@@ -16,6 +16,8 @@ READS = 'smtp_refill smtp_getc smtp_read_command'
 WRITES = 'smtp_vprintf smtp_printf smtp_respond smtp_handle_acl_fail'
 # Entries before the one that is asked for.
 LISTED = (500000, 1000000, 2000000)
+# One reply.
+TEXT_BYTES = 100000
 # Aliases of aliases, at the end of the others.
 CHAIN, OTHERS = 95, 40000
 
@@ -34,13 +36,13 @@ class Smtp:
         return self.mail('page')
 
     def other(self, _last=True):
-        return self.ask('NOOP', 'HELP', 'VRFY nobody')
+        return self.ask('NOOP', 'HELP', 'VRFY nobody@lab.test')
 
     def missing(self, _last=True):
         return self.mail('missing')
 
     def large(self, _last=True):
-        return self.ask('VRFY large')
+        return self.ask(*['VRFY large@lab.test'] * 3)
 
     def post(self, size, _last=True):
         lines = b''.join(b'b' * min(size - at, 70) + b'\r\n' for at in range(0, size, 70))
@@ -73,8 +75,7 @@ def write(path, lines):
 def lists(place):
     """Aliases, a list of customers, passwords."""
     room = place.room
-    # Each line costs the server time: where none has to wait for it, less is large.
-    write(f'{room}/large', [f'{"m" * 1000}\n'] * (LARGE_BYTES // 1000 if place.what == 'stall' else 300))
+    write(f'{room}/large', [f'{"m" * 1000}\n'] * (TEXT_BYTES // 1000))
     write(f'{room}/aliases', ['page: someone\n',
                               *(f'o{i}: someone\n' for i in range(OTHERS if place.what == 'chain' else 100)),
                               *(f'a{i}: a{i - 1}@lab.test\n' for i in range(1, CHAIN)), 'a0: someone\n'])
@@ -113,8 +114,9 @@ rcpt:
   require verify = recipient
   accept
 vrfy:
-  deny    condition = ${{if eq{{$smtp_command_argument}}{{large}}}}
+  deny    local_parts = large
           message = ${{readfile{{{room}/large}}}}
+          log_message = no
   deny    message = no
 '''
 
@@ -186,9 +188,16 @@ def drip_body(place, r):
     return Session([place.speaks.post(2000)], bad=True, drip=between(r, 2, 4))
 
 
-@fault('exim', 'stall', WRITES, usual=lambda place, r: Session([place.speaks.large()]))
+def much(place, bad=False):
+    """So many answers that they do not fit between server and client."""
+    return Session([place.speaks.ask('VRFY large@lab.test')] * (LARGE_BYTES // TEXT_BYTES), bad=bad, pipeline=True)
+
+
+@fault('exim', 'stall', WRITES, usual=lambda place, r: much(place))
 def stall(place, r):
-    return Session([place.speaks.large()], bad=True, stall=between(r, 2, 4))
+    session = much(place, bad=True)
+    session.stall = between(r, 2, 4)
+    return session
 
 
 def sent(place, recipient, sender, bad=False):
@@ -213,8 +222,8 @@ def as_user(place, number):
     return Session([place.speaks.ask(f'AUTH PLAIN {word}')], bad=number > 0)
 
 
-@fault('exim', 'auth', 'eval_condition auth_check_some_cond auth_check_serv_cond auth_plaintext_server',
-       usual=lambda place, r: as_user(place, 0))
+@fault('exim', 'auth', 'eval_condition auth_check_some_cond auth_check_serv_cond auth_plaintext_server '
+       'smtp_in_auth', usual=lambda place, r: as_user(place, 0))
 def auth(place, r):
     return as_user(place, r.randrange(1, len(ROUNDS)))
 
@@ -243,7 +252,8 @@ def throttle(place, r):
     return mailed(place, r.randint(5, 7), bad=True)
 
 
-@fault('exim', 'chain', 'verify_address route_address redirect_router_entry internal_lsearch_find lsearch_find',
+@fault('exim', 'chain', 'verify_address route_address redirect_router_entry rda_interpret search_find '
+       'internal_search_find lsearch_find internal_lsearch_find',
        usual=lambda place, r: sent(place, f'a{r.randint(1, 3)}', 'someone'))
 def chain(place, r):
     """An alias of an alias of an alias."""
@@ -259,7 +269,7 @@ def member(place, number):
     return path
 
 
-@fault('exim', 'lock', 'lsearch_open search_open', usual=lambda place, r: known(place, r)[0])
+@fault('exim', 'lock', 'exim_fopen lsearch_open search_open', usual=lambda place, r: known(place, r)[0])
 def lock(place, r):
     """The file of the list is leased: to open it waits for the end of the lease."""
     session, path = known(place, r)
