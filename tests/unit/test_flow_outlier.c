@@ -229,9 +229,9 @@ TEST(calls_that_differ_without_time)
 		{{.before = 1000, .missing = true},
 		 ". Not reported: 5 sessions that do not call sf, unlike the others (c"},
 		/* What several functions call is a tool, unless much is below it. */
-		{{.before = 1000, .extra = true, .shared = true}, "of waiting for the client would"},
+		{{.before = 1000, .extra = true, .shared = true}, "more waiting for the client"},
 		{{.before = 1000, .extra = true, .shared = true, .deep = 3}, ". Not reported: 5 sessions that call "},
-		{{.before = 1000}, "of waiting for the client would"},
+		{{.before = 1000}, "more waiting for the client"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -667,7 +667,8 @@ TEST(who_computes_elsewhere_is_not_one_of_them)
 	struct served all[40];
 
 	for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
-		all[i] = (struct served){.work = 1 + i % 5, .cpu = 1 + i % 5, .runs = 1, .in = i % 4 ? "work" : "start"};
+		all[i] =
+			(struct served){.work = 1 + i % 5, .cpu = 1 + i % 5, .runs = 1, .in = i % 4 ? "work" : "start"};
 	all[15] = (struct served){.work = 300, .cpu = 300, .runs = 1};
 	all[21] = (struct served){.work = 200, .cpu = 200, .runs = 1};
 	all[28] = (struct served){.work = 120, .cpu = 120, .runs = 1, .in = "start"};
@@ -751,9 +752,10 @@ TEST(a_wait_below_a_loop_is_of_who_writes)
 		bool is_slow = i == 11 || i == 16;
 
 		add_accept(&text, now, i, 99);
-		buf_add_format(&text,
-			       "1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n1 %llu call execute\n",
-			       now + 10, now + 15, i, now + 20);
+		buf_add_format(
+			&text,
+			"1 %llu call serve\n1 %llu op-read fd=5 result=9 took=5 socket=%u\n1 %llu call execute\n",
+			now + 10, now + 15, i, now + 20);
 		now += 30;
 		for (unsigned k = 0; k < (is_slow ? 200 : 2); k++, now += 50) {
 			buf_add_format(&text, "1 %llu call put\n1 %llu call flush\n", now, now + 1);
@@ -801,7 +803,8 @@ TEST(who_only_passes_calls_on_is_not_named)
 			       now + 15, i);
 		now += 20;
 		for (unsigned k = 0; k < ARRAY_SIZE(steps); k++, now += 60) {
-			buf_add_format(&text, "1 %llu call run\n1 %llu call check\n1 %llu return\n", now, now + 1, now + 2);
+			buf_add_format(&text, "1 %llu call run\n1 %llu call check\n1 %llu return\n", now, now + 1,
+				       now + 2);
 			buf_add_format(&text, "1 %llu call %s\n", now + 3, steps[k]);
 			now += k == 1 ? took : 1000;
 			buf_add_format(&text, "1 %llu return\n1 %llu return\n", now + 10, now + 11);

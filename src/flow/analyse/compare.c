@@ -682,6 +682,14 @@ static size_t add_slower_outlier(struct comparison *c, uint32_t place, const str
 
 	d = known < c->all.count ? &c->all.items[known] : compare_add(c, DIVERGENCE_SLOWER, at, outlier->confidence);
 	d->time = (uint8_t)outlier->time;
+	/* The time in the function includes that without a CPU. */
+	if (outlier->time == PROFILE_CPU) {
+		d->good = outlier->good_ns;
+		d->bad = outlier->bad_ns;
+		d->good_ns = (uint64_t)d->good;
+		d->bad_ns = (uint64_t)d->bad;
+		d->ratio = d->good >= 1 ? d->bad / d->good : NAN;
+	}
 	d->waits_in = compare_function(c, place)->name;
 	d->confidence = outlier->confidence;
 	return known;

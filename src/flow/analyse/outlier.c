@@ -117,8 +117,8 @@ static uint64_t usual_calls(const struct outliers *o)
 		const struct flow_row *row = &o->s->list.items[o->cells->session_of[i]];
 
 		spill_trim_apart(i);
-		spill_push(&calls,
-			   (struct flow_weighed){o->s->forest.nodes.items[row->tree].calls, flow_row_count(o->s, row), 0});
+		spill_push(&calls, (struct flow_weighed){o->s->forest.nodes.items[row->tree].calls,
+							 flow_row_count(o->s, row), 0});
 	}
 	flow_weighed_sort(&calls);
 	usual = flow_median(calls.items, calls.count);
@@ -246,17 +246,16 @@ static void describe_none(const struct outliers *o, const struct outlier_mark *c
 		buf_add_text(&text, " at ");
 		format_add_plural(&text, o->looked_at, "place");
 		add_limits(o, &text);
-		buf_add_text(&text, "; in two of them ");
+		buf_add_text(&text, ". Two sessions would stand out by ");
 		format_add_duration(&text, (int64_t)o->seen_own_ns);
-		buf_add_text(&text, " of the program's own time");
+		buf_add_text(&text, " more of the program's own time, ");
 		if (o->cells->delays.has_cpu) {
-			buf_add_text(&text, ", ");
 			format_add_duration(&text, (int64_t)o->seen_cpu_ns);
-			buf_add_text(&text, " of CPU time");
+			buf_add_text(&text, " more CPU time, ");
 		}
-		buf_add_text(&text, " or ");
+		buf_add_text(&text, "or ");
 		format_add_duration(&text, (int64_t)o->seen_client_ns);
-		buf_add_text(&text, " of waiting for the client would");
+		buf_add_text(&text, " more waiting for the client");
 	}
 	if (calls) {
 		buf_add_format(&text, ". Not reported: %u ", calls->few.count);

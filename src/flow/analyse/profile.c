@@ -118,22 +118,22 @@ struct profiler {
 	/* Of the thread, as in turn_segment. */
 	uint64_t ready_ticks, idle_ticks, polled_ticks, patient_sum, served_ticks;
 	uint64_t served_sum, ready_sum, polled_sum;
-	uint64_t unknown_ticks;        /* when it last worked for no session, not only in its round */
-	uint64_t rounds;               /* waits for all sessions, of all threads */
-	SPILL(struct idle_work) idle;  /* by place */
-	bool has_taken;                /* a value, outside of all segments: the next one is for it */
-	VEC(struct flow_ready) ready;  /* what it reported */
-	SPILL(struct watched) watched; /* by socket */
-	bool is_client_op;             /* the last operation was on a client's socket, */
-	bool is_pending_op;            /* or is the last one in `pending` */
-	struct profile_delays *delays; /* NULL: not examined */
-	VEC(uint32_t) window;          /* cells with own time since the last look at the thread's delays */
-	VEC(struct own_time) own;      /* at all places, at a look */
+	uint64_t unknown_ticks;         /* when it last worked for no session, not only in its round */
+	uint64_t rounds;                /* waits for all sessions, of all threads */
+	SPILL(struct idle_work) idle;   /* by place */
+	bool has_taken;                 /* a value, outside of all segments: the next one is for it */
+	VEC(struct flow_ready) ready;   /* what it reported */
+	SPILL(struct watched) watched;  /* by socket */
+	bool is_client_op;              /* the last operation was on a client's socket, */
+	bool is_pending_op;             /* or is the last one in `pending` */
+	struct profile_delays *delays;  /* NULL: not examined */
+	VEC(uint32_t) window;           /* cells with own time since the last look at the thread's delays */
+	VEC(struct own_time) own;       /* at all places, at a look */
 	VEC(struct client_time) client; /* since the last look */
-	uint64_t long_ticks;           /* own time of a call that may have waited */
-	bool is_idle_op;               /* the last operation is the one of idle_ticks */
-	uint64_t held_delay_ns;        /* of the open segment, whose session is still unknown, */
-	uint64_t held_cpu_ns;          /* and its CPU time */
+	uint64_t long_ticks;            /* own time of a call that may have waited */
+	bool is_idle_op;                /* the last operation is the one of idle_ticks */
+	uint64_t held_delay_ns;         /* of the open segment, whose session is still unknown, */
+	uint64_t held_cpu_ns;           /* and its CPU time */
 	/* The last operation, if it counts as waiting for the client: some of it may have been for a CPU. */
 	struct turn_wait last_wait;
 	uint32_t last_index;
