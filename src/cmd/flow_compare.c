@@ -39,9 +39,9 @@ static const struct option_spec options[] = {
 };
 
 /* Bad sessions that are named in text. */
-/* Other differences of less than this share of the time are left to --json. */
-#define MINOR         0.01
 #define MEMBERS_SHOWN 5
+/* Other differences of less than this share of the time are left to --json. */
+#define MINOR 0.01
 
 /* Everything that a comparison holds on to. */
 struct subject {
