@@ -34,6 +34,13 @@ static inline void spill_trim_at(size_t row)
 		spill_trim();
 }
 
+/* The same for rows that are far apart: the kernel maps 64 KiB around each. */
+static inline void spill_trim_apart(size_t row)
+{
+	if (unlikely((row & 0x3f) == 0x3f))
+		spill_trim();
+}
+
 /* Sorts rows of this size with little extra memory. */
 void spill_sort(void *rows, size_t count, size_t size, int (*compare)(const void *, const void *));
 

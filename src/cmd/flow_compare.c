@@ -40,6 +40,9 @@ static const struct option_spec options[] = {
 
 /* Bad sessions that are named in text. */
 #define MEMBERS_SHOWN 5
+/* Other differences of less than this share of the time are left to --json, if there are more than this number. */
+#define MINOR      0.01
+#define MINOR_MANY 5
 
 /* Everything that a comparison holds on to. */
 struct subject {
@@ -145,7 +148,31 @@ static void show_members(const struct config *config, const struct subject *s, s
 	out_end_line(out);
 }
 
-static void show_text(const struct config *config, const struct subject *s, struct out *out)
+static double time_of(const struct divergence *d)
+{
+	return fabs((double)d->bad_ns - (double)d->good_ns);
+}
+
+/* Who stand out by their time also make other calls, mostly as a consequence. */
+static bool is_minor(const struct comparison *c, const struct divergence *other)
+{
+	const struct divergence *first = c->divergence.items;
+
+	return c->how && time_of(other) < MINOR * time_of(first);
+}
+
+/* Of these, how many are not shown. */
+static uint32_t count_hidden(const struct comparison *c)
+{
+	const struct divergence *others = c->others.items;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < c->others.count; i++)
+		count += is_minor(c, &others[i]);
+	return count > MINOR_MANY ? count : 0;
+}
+
+static void show_text(const struct config *config, const struct subject *s, uint32_t hidden, struct out *out)
 {
 	const struct comparison *c = s->comparison;
 	const struct divergence *d = c->divergence.items;
@@ -166,10 +193,25 @@ static void show_text(const struct config *config, const struct subject *s, stru
 	}
 	if (c->divergence.count)
 		show_members(config, s, out);
-	if (c->others.count) {
+	if (hidden) {
+		buf_add_text(&out->pending, "not shown: ");
+		format_add_plural(&out->pending, hidden, "difference");
+		buf_add_format(&out->pending, " of less than %g %% of this time (--json lists them)", MINOR * 100);
+		out_end_line(out);
+	}
+	if (c->others.count > hidden) {
 		buf_add_text(&out->pending, "\nAlso different:");
 		out_end_line(out);
 	}
+}
+
+static void show_others(const struct comparison *c, uint32_t hidden, struct output *output)
+{
+	const struct divergence *others = c->others.items;
+
+	for (uint32_t i = 0; i < c->others.count; i++)
+		if (!hidden || !is_minor(c, &others[i]))
+			(void)output_record(output, &RECORD_OF(&others[i]));
 }
 
 static int show(const struct config *config, const struct subject *s)
@@ -185,11 +227,10 @@ static int show(const struct config *config, const struct subject *s)
 	if (r < 0)
 		return output_refused("flow compare", r, &why);
 	if (text) {
-		const struct divergence *others = c->others.items;
+		uint32_t hidden = count_hidden(c);
 
-		show_text(config, s, output_out(output));
-		for (uint32_t i = 0; i < c->others.count; i++)
-			(void)output_record(output, &RECORD_OF(&others[i]));
+		show_text(config, s, hidden, output_out(output));
+		show_others(c, hidden, output);
 	} else {
 		(void)output_record(output, &RECORD_OF(c));
 	}

@@ -378,6 +378,29 @@ static double self_ratio(const struct profile_figures of[2])
 	return bad / max_of(good, 1.0);
 }
 
+static uint64_t calls_of(const struct profile_place *place)
+{
+	return place->group[0].calls + place->group[1].calls;
+}
+
+/*
+ * The caller makes exactly one of several calls, this one among them, each time: it passes on to a function what is for
+ * that, and says less than the function.
+ */
+static bool is_forwarded(const struct comparison *c, uint32_t place)
+{
+	const struct profile_place *places = c->profile->places.items, *up = &places[places[place].parent];
+	uint64_t calls = 0, others = 0;
+
+	for (uint32_t at = up->first_child; at; at = places[at].next) {
+		if (calls_of(&places[at]) >= calls_of(up))
+			continue;
+		calls += calls_of(&places[at]);
+		others += at != place && calls_of(&places[at]);
+	}
+	return others && calls_of(&places[place]) < calls_of(up) && calls == calls_of(up);
+}
+
 /*
  * A function that is slower for one caller alone is slower because of that caller's request: name the caller. Of waits
  * between two calls nothing is known of other callers: they are counted where the session was before.
@@ -396,7 +419,7 @@ static uint32_t requesting_place(const struct comparison *c, uint32_t place)
 				others[g].calls += places[i].group[g].calls;
 				others[g].self_ticks += places[i].group[g].self_ticks;
 			}
-	if (!others[0].calls || !others[1].calls ||
+	if (!others[0].calls || !others[1].calls || is_forwarded(c, place) ||
 	    self_ratio(others) - 1 >= (self_ratio(this->group) - 1) * ALSO_SLOWER)
 		return place;
 	return this->parent;
@@ -411,12 +434,17 @@ static double calls_per_call(const struct comparison *c, uint32_t place, unsigne
 	       (double)max_of(places[places[place].parent].group[group].calls, (uint64_t)1);
 }
 
+static bool is_wait(const struct profile_place *place)
+{
+	return place->group[1].wait_ticks > place->group[1].self_ticks;
+}
+
 /* Time of very many calls is that of the function which loops: it, or a caller of it, is called from there. */
 static uint32_t looping_place(const struct comparison *c, uint32_t place)
 {
 	const struct profile_place *places = c->profile->places.items;
 
-	if (places[place].group[1].wait_ticks > places[place].group[1].self_ticks)
+	if (is_wait(&places[place]))
 		return place;
 	for (uint32_t at = place; places[at].parent && !places[places[at].parent].is_dispatcher; at = places[at].parent)
 		if (calls_per_call(c, at, 1) >= max_of(LOOP_CALLS, LOOP_FACTOR * calls_per_call(c, at, 0)))
@@ -429,7 +457,12 @@ static uint32_t named_place(const struct comparison *c, uint32_t place)
 {
 	uint32_t named = pausing_place(c, place);
 
-	named = named ? named : looping_place(c, specific_place(c, place));
+	if (!named) {
+		named = specific_place(c, place);
+		/* One wait below a loop is none of many calls. */
+		if (!is_wait(&c->profile->places.items[place]))
+			named = looping_place(c, named);
+	}
 	return named == place ? requesting_place(c, place) : named;
 }
 
@@ -649,6 +682,14 @@ static size_t add_slower_outlier(struct comparison *c, uint32_t place, const str
 
 	d = known < c->all.count ? &c->all.items[known] : compare_add(c, DIVERGENCE_SLOWER, at, outlier->confidence);
 	d->time = (uint8_t)outlier->time;
+	/* The time in the function includes that without a CPU. */
+	if (outlier->time == PROFILE_CPU) {
+		d->good = outlier->good_ns;
+		d->bad = outlier->bad_ns;
+		d->good_ns = (uint64_t)d->good;
+		d->bad_ns = (uint64_t)d->bad;
+		d->ratio = d->good >= 1 ? d->bad / d->good : NAN;
+	}
 	d->waits_in = compare_function(c, place)->name;
 	d->confidence = outlier->confidence;
 	return known;

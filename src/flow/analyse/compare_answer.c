@@ -4,6 +4,9 @@
 #include "flow/analyse/compare.h"
 #include "view/format.h"
 
+/* Larger ratios are of a time that good sessions hardly spend. */
+#define RATIO_MOST 1000
+
 static void add_shares(struct buf *out, const struct comparison *c, const struct divergence *d)
 {
 	buf_add_format(out, "%u of %u bad and %u of %u good sessions", d->bad_sessions, c->profile->looked_at[1],
@@ -12,7 +15,7 @@ static void add_shares(struct buf *out, const struct comparison *c, const struct
 
 static void add_ratio_and_shares(struct buf *out, const struct comparison *c, const struct divergence *d)
 {
-	if (!isnan(d->ratio)) {
+	if (!isnan(d->ratio) && d->ratio < RATIO_MOST) {
 		buf_add_format(out, " (%.*f times as long", d->ratio < 10 ? 1 : 0, d->ratio);
 		if (d->ratio_low > 0)
 			buf_add_format(out, "; 99 %% confidence interval %.1f to %.1f", d->ratio_low, d->ratio_high);

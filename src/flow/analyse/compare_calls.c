@@ -55,8 +55,10 @@ static void take_dispatched(struct call_rates *r, unsigned trace, uint32_t place
 	size_t count;
 	const struct profile_cell *cell = profile_cells_at(cells, place, &count);
 
-	for (size_t i = 0; i < count; i++, cell++)
+	for (size_t i = 0; i < count; i++, cell++) {
 		add_rate(r, trace, cell, max_of(s->list.items[cells->session_of[cell->slot]].requests, 1u));
+		spill_trim_apart(i);
+	}
 }
 
 /* Called by a function: zero for sessions that reach the caller and do not make the call. */

@@ -7,6 +7,8 @@
 
 /* Fewer sessions show nothing. */
 #define SESSIONS_LEAST 14
+/* Smallest share of the usual number of calls in a session that does what others do. */
+#define WORKS_SHARE 0.5
 /* Sessions of a difference that is only mentioned. */
 #define MEMBERS_MENTIONED 10
 
@@ -105,10 +107,30 @@ static uint32_t *sessions_of_threads(const struct outliers *o)
 	return served;
 }
 
+/* Calls of half of the sessions. */
+static uint64_t usual_calls(const struct outliers *o)
+{
+	flow_weighed_table calls = {};
+	uint64_t usual;
+
+	for (uint32_t i = 0; i < o->cells->slots; i++) {
+		const struct flow_row *row = &o->s->list.items[o->cells->session_of[i]];
+
+		spill_trim_apart(i);
+		spill_push(&calls, (struct flow_weighed){o->s->forest.nodes.items[row->tree].calls,
+							 flow_row_count(o->s, row), 0});
+	}
+	flow_weighed_sort(&calls);
+	usual = flow_median(calls.items, calls.count);
+	spill_done(&calls);
+	return usual;
+}
+
 static void know_sessions(struct outliers *o)
 {
 	_cleanup_free_ bool *known = xzalloc(o->s->trace->thread_count + 1);
 	_cleanup_free_ uint32_t *served = sessions_of_threads(o);
+	uint64_t usual = usual_calls(o);
 	bool is_first = true;
 
 	o->weight = xzalloc((o->cells->slots + 1) * sizeof(*o->weight));
@@ -116,12 +138,15 @@ static void know_sessions(struct outliers *o)
 		const struct flow_row *row = &o->s->list.items[i];
 		uint32_t slot = o->cells->slot_of.items[i];
 		bool begins = is_first || (!known[row->thread] && served[row->thread] > 1);
+		/* One that is refused because the program still begins to work is not the first. */
+		bool works = o->s->forest.nodes.items[row->tree].calls >= WORKS_SHARE * (double)usual;
 
 		spill_trim_at(i);
 		if (!row->rx_bytes && !row->tx_bytes && o->s->demux->by == DEMUX_CONNECTION)
 			continue;
-		known[row->thread] = true;
-		is_first = false;
+		begins = begins && works;
+		known[row->thread] |= works;
+		is_first = is_first && !works;
 		if (slot == DEMUX_NONE)
 			continue;
 		o->weight[slot] = (uint32_t)min_of(flow_row_count(o->s, row), (uint64_t)(UINT32_MAX >> 12));
@@ -221,17 +246,16 @@ static void describe_none(const struct outliers *o, const struct outlier_mark *c
 		buf_add_text(&text, " at ");
 		format_add_plural(&text, o->looked_at, "place");
 		add_limits(o, &text);
-		buf_add_text(&text, "; in two of them ");
+		buf_add_text(&text, ". Two sessions would stand out by ");
 		format_add_duration(&text, (int64_t)o->seen_own_ns);
-		buf_add_text(&text, " of the program's own time");
+		buf_add_text(&text, " more of the program's own time, ");
 		if (o->cells->delays.has_cpu) {
-			buf_add_text(&text, ", ");
 			format_add_duration(&text, (int64_t)o->seen_cpu_ns);
-			buf_add_text(&text, " of CPU time");
+			buf_add_text(&text, " more CPU time, ");
 		}
-		buf_add_text(&text, " or ");
+		buf_add_text(&text, "or ");
 		format_add_duration(&text, (int64_t)o->seen_client_ns);
-		buf_add_text(&text, " of waiting for the client would");
+		buf_add_text(&text, " more waiting for the client");
 	}
 	if (calls) {
 		buf_add_format(&text, ". Not reported: %u ", calls->few.count);

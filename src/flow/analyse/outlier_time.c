@@ -62,13 +62,15 @@
 #define ELSEWHERE_SHARE (1.0 / 3)
 /* Smallest logarithm of the chance of such a set, as a share of that of the sessions that do. */
 #define ELSEWHERE_SURE (2.0 / 3)
+/* Smallest CPU time of sessions that stand out by it, of the own time of those that stand out by that. */
+#define CPU_SHARE 0.5
 /* The search descends into a call with this share of the excess. */
 #define MOST 0.6
 /* So many sessions that compute for about as long, up to this factor, make requests of a kind that takes that long. */
 #define KIND_LEAST  8
 #define KIND_SPREAD 2.0
 /* Longest computation of a request that no other session makes, of what a usual session computes in all. */
-#define RARE_FACTOR 30.0
+#define RARE_FACTOR 8.0
 
 struct sample {
 	double excess;
@@ -105,10 +107,12 @@ struct time_search {
 	double *usual_share;  /* by place: part of a usual request that is spent in the functions there and below */
 	struct sample *samples;
 	size_t count;
-	double *spent; /* by place: nanoseconds of all sessions */
+	double usual[PROFILE_TIMES]; /* median of the sessions as a whole: own and CPU time */
+	double *spent;               /* by place: nanoseconds of all sessions */
 	double all_spent;
 	double tests[FAMILIES];   /* places where sessions differ */
 	struct delay_noise noise; /* of all threads, also when nobody was served */
+	double others_delay;      /* delays_of_others */
 	/* Of the current place. */
 	uint32_t place;
 	double median;
@@ -130,9 +134,10 @@ static enum family family_of(const struct time_search *t, uint32_t place, enum p
 	return time == PROFILE_CPU ? FAMILY_CPU : t->o->cells->is_upstream[place] ? FAMILY_OTHERS : FAMILY_OWN;
 }
 
-static double floor_of(enum profile_time time)
+/* As with labels: such a session takes twice as long as others. */
+static double floor_of(const struct time_search *t, enum profile_time time)
 {
-	return is_client(time) ? CLIENT_NS : OWN_NS;
+	return is_client(time) ? CLIENT_NS : max_of(OWN_NS, t->usual[time]);
 }
 
 static int by_value(const void *a, const void *b)
@@ -272,7 +277,7 @@ static void take_values(struct time_search *t, uint32_t place, enum profile_time
 /* Whether two sessions take long enough to be examined. */
 static bool is_worth_it(const struct time_search *t, enum profile_time time)
 {
-	double least = COUNTS * floor_of(time), count = 0;
+	double least = COUNTS * floor_of(t, time), count = 0;
 
 	for (uint32_t i = 0; i < t->o->cells->slots && count < 2; i++)
 		count += t->values[i] >= least ? t->o->weight[i] : 0;
@@ -341,7 +346,7 @@ static double usual_loss(const struct time_search *t, enum profile_time time, si
  */
 static double tail_after(const struct time_search *t, size_t count, enum profile_time time, double loss)
 {
-	double least = COUNTS * floor_of(time), sum = 0, tail = is_client(time) ? TAIL_CLIENT : TAIL_CPU;
+	double least = COUNTS * floor_of(t, time), sum = 0, tail = is_client(time) ? TAIL_CLIENT : TAIL_CPU;
 	size_t m = 0;
 
 	if (time == PROFILE_OWN)
@@ -359,7 +364,7 @@ static double tail_after(const struct time_search *t, size_t count, enum profile
 static double expect(const struct time_search *t, enum profile_time time, size_t count, double excess)
 {
 	double loss = usual_loss(t, time, count), tail = tail_after(t, count, time, loss);
-	double least = COUNTS * floor_of(time), more = NEXT_MORE, most = 0;
+	double least = COUNTS * floor_of(t, time), more = NEXT_MORE, most = 0;
 
 	for (size_t i = count; i < t->count && i < count + NEXT; i++) {
 		more += t->o->weight[t->samples[i].slot];
@@ -368,16 +373,34 @@ static double expect(const struct time_search *t, enum profile_time time, size_t
 	return most;
 }
 
+static void keep_longest(double longest[NEXT], double ns)
+{
+	for (size_t i = 0; i < NEXT; i++)
+		if (ns > longest[i]) {
+			double shorter = longest[i];
+
+			longest[i] = ns;
+			ns = shorter;
+		}
+}
+
 /*
  * Scheduling delay at the other end of a wait: another process may have several per reply, since it wakes up for the
- * request, starts a thread, is preempted. They are taken to be as long as those of this program. Long ones are rare.
+ * request, starts a thread, is preempted. They are taken to be as long as those of this program, and of the recorder:
+ * a program whose threads do not use sockets has no delays. Long ones are rare.
  */
 static double delays_of_others(const struct time_search *t)
 {
-	double sum = 0;
+	const struct flow_trace *trace = t->o->s->trace;
+	double longest[NEXT] = {}, sum = 0;
 
 	for (size_t i = 1; i <= NEXT; i++)
-		sum += delay_noise_longest(&t->noise, i);
+		keep_longest(longest, delay_noise_longest(&t->noise, i));
+	for (size_t i = 0; i < trace->late_count; i++)
+		keep_longest(longest,
+			     (double)flow_span_ns(trace, trace->late[i].awake_ticks - trace->late[i].due_ticks));
+	for (size_t i = 0; i < NEXT; i++)
+		sum += longest[i];
 	return sum;
 }
 
@@ -395,13 +418,13 @@ static double set_chance(const struct time_search *t, enum profile_time time, do
 {
 	double next = count < t->count ? t->samples[count].excess : 0;
 
-	if (excess < GAP * max_of(next, COUNTS * floor_of(time)))
+	if (excess < GAP * max_of(next, COUNTS * floor_of(t, time)))
 		return 1;
 	/* More than half of those that wait for another process are the usual case: others do not show how long it may
 	 * take. */
 	if (t->others > 0 && k * 2 > t->others && excess < ALONE_NS)
 		return 1;
-	if (waits_for_others(t, time) && excess < min_of(delays_of_others(t), SLICES_NS))
+	if (waits_for_others(t, time) && excess < min_of(t->others_delay, SLICES_NS))
 		return 1;
 	/* As many recorded scheduling delays are at least as long. */
 	if (time == PROFILE_OWN && delay_noise_count(&t->noise, excess) >= k)
@@ -416,7 +439,7 @@ static double least_chance(const struct time_search *t, enum profile_time time, 
 	double best = 1, k = 0;
 
 	*ret_count = 0;
-	for (size_t i = 0; i < t->count && t->samples[i].excess >= floor_of(time); i++) {
+	for (size_t i = 0; i < t->count && t->samples[i].excess >= floor_of(t, time); i++) {
 		double chance;
 
 		k += o->weight[t->samples[i].slot];
@@ -702,7 +725,10 @@ static void know_allowance(struct time_search *t)
 	uint32_t slots = o->cells->slots;
 	_cleanup_free_ double *own = xzalloc((slots + 1) * sizeof(*own)), *work = xzalloc((slots + 1) * sizeof(*work));
 
+	take_values(t, 0, PROFILE_CPU, false);
+	t->usual[PROFILE_CPU] = median_of(t, t->values);
 	take_values(t, 0, PROFILE_OWN, false);
+	t->usual[PROFILE_OWN] = median_of(t, t->values);
 	memcpy(own, t->values, slots * sizeof(*own));
 	know_requests(t, work);
 	allow(t, own, work, INFINITY, t->for_requests);
@@ -715,12 +741,13 @@ static void know_allowance(struct time_search *t)
 	allow(t, own, work, BYTE_NS, t->for_bytes);
 	know_shares(t);
 	t->noise = delay_noise_of(o->cells->delays.all.items, o->cells->delays.all.count);
+	t->others_delay = delays_of_others(t);
 }
 
 /* The excess of two sessions, as a whole, that would be found. */
 static double seen_of(struct time_search *t, enum profile_time time)
 {
-	double seen = floor_of(time);
+	double seen = floor_of(t, time);
 
 	take_values(t, 0, time, false);
 	sort_samples(t, time, false);
@@ -751,7 +778,7 @@ static void know_places(struct time_search *t)
 			if (!is_worth_it(t, time))
 				continue;
 			sort_samples(t, time, false);
-			t->tests[family_of(t, place, time)] += second_largest(t) >= COUNTS * floor_of(time);
+			t->tests[family_of(t, place, time)] += second_largest(t) >= COUNTS * floor_of(t, time);
 			if (time != PROFILE_OWN)
 				continue;
 			for (size_t i = 0; i < t->count && t->samples[i].excess >= COUNTS * OWN_NS; i++)
@@ -866,8 +893,10 @@ static bool lead_inwards(struct time_search *t, struct outlier_mark *mark)
 		bool is_part =
 			there.few.count < outer.count && outlier_set_common(&there.few, &outer) == there.few.count;
 
-		/* Time between two calls counts where the session was before: that need not be the same for all. */
-		if (is_part && (mark->chance < there.chance || lose_elsewhere(mark, &there)))
+		/* Time between two calls counts where the session was before: that need not be the same for all.
+		 * Computation counts where it is. */
+		if (is_part && mark->time != PROFILE_CPU &&
+		    (mark->chance < there.chance || lose_elsewhere(mark, &there)))
 			there.few = outer;
 		*mark = there;
 		return true;
@@ -885,7 +914,8 @@ static struct outlier_mark *by_cpu(struct time_search *t, struct outlier_mark *o
 	struct outlier_mark *best = NULL;
 
 	vec_each(&t->o->marks, mark)
-		if (mark->time == PROFILE_CPU && mark->excess > 0 && (!best || mark->excess > best->excess) &&
+		if (mark->time == PROFILE_CPU && (!best || mark->excess > best->excess) &&
+		    mark->excess / mark->few.count >= CPU_SHARE * own->excess / own->few.count &&
 		    outlier_set_common(&mark->few, &own->few) * 2 >= min_of(mark->few.count, own->few.count))
 			best = mark;
 	return best ? best : own;

@@ -78,6 +78,12 @@ struct watched {
 	uint32_t fd;
 };
 
+/* Time in operations on a client's socket, at a place and for a session (index in the list). */
+struct client_time {
+	uint32_t index, place;
+	uint64_t ticks;
+};
+
 /* Own time at a place, and what of it is in calls that may have waited. */
 struct own_time {
 	double ticks, long_ticks;
@@ -112,21 +118,22 @@ struct profiler {
 	/* Of the thread, as in turn_segment. */
 	uint64_t ready_ticks, idle_ticks, polled_ticks, patient_sum, served_ticks;
 	uint64_t served_sum, ready_sum, polled_sum;
-	uint64_t unknown_ticks;        /* when it last worked for no session, not only in its round */
-	uint64_t rounds;               /* waits for all sessions, of all threads */
-	SPILL(struct idle_work) idle;  /* by place */
-	bool has_taken;                /* a value, outside of all segments: the next one is for it */
-	VEC(struct flow_ready) ready;  /* what it reported */
-	SPILL(struct watched) watched; /* by socket */
-	bool is_client_op;             /* the last operation was on a client's socket, */
-	bool is_pending_op;            /* or is the last one in `pending` */
-	struct profile_delays *delays; /* NULL: not examined */
-	VEC(uint32_t) window;          /* cells with own time since the last look at the thread's delays */
-	VEC(struct own_time) own;      /* at all places, at a look */
-	uint64_t long_ticks;           /* own time of a call that may have waited */
-	bool is_idle_op;               /* the last operation is the one of idle_ticks */
-	uint64_t held_delay_ns;        /* of the open segment, whose session is still unknown, */
-	uint64_t held_cpu_ns;          /* and its CPU time */
+	uint64_t unknown_ticks;         /* when it last worked for no session, not only in its round */
+	uint64_t rounds;                /* waits for all sessions, of all threads */
+	SPILL(struct idle_work) idle;   /* by place */
+	bool has_taken;                 /* a value, outside of all segments: the next one is for it */
+	VEC(struct flow_ready) ready;   /* what it reported */
+	SPILL(struct watched) watched;  /* by socket */
+	bool is_client_op;              /* the last operation was on a client's socket, */
+	bool is_pending_op;             /* or is the last one in `pending` */
+	struct profile_delays *delays;  /* NULL: not examined */
+	VEC(uint32_t) window;           /* cells with own time since the last look at the thread's delays */
+	VEC(struct own_time) own;       /* at all places, at a look */
+	VEC(struct client_time) client; /* since the last look */
+	uint64_t long_ticks;            /* own time of a call that may have waited */
+	bool is_idle_op;                /* the last operation is the one of idle_ticks */
+	uint64_t held_delay_ns;         /* of the open segment, whose session is still unknown, */
+	uint64_t held_cpu_ns;           /* and its CPU time */
 	/* The last operation, if it counts as waiting for the client: some of it may have been for a CPU. */
 	struct turn_wait last_wait;
 	uint32_t last_index;
@@ -682,6 +689,17 @@ static void see_begin(const struct profiler *p, struct turn_segment *segment, co
 	segment->asked_ticks = watched_ticks ? watched_ticks : p->unknown_ticks;
 }
 
+static void note_client_time(struct profiler *p, const struct flow_operation *op, uint32_t place)
+{
+	struct client_time more = {p->index, place, op->end_ticks - op->start_ticks};
+	struct client_time *last = p->client.count ? &p->client.items[p->client.count - 1] : NULL;
+
+	if (last && last->index == more.index && last->place == more.place)
+		last->ticks += more.ticks;
+	else if (p->delays->is_known && p->index != DEMUX_NONE && p->client.count < TOUCHED_MAX)
+		vec_push(&p->client, more);
+}
+
 /* In the open segment, which works for this session. */
 static void see_in_segment(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
 {
@@ -699,6 +717,8 @@ static void see_in_segment(struct profiler *p, const struct walk *walk, const st
 		leave_out(p, walk, op);
 		if (!p->is_known)
 			settle(p, walk);
+		if (p->cells)
+			note_client_time(p, op, place);
 		if (counts && p->index != DEMUX_NONE)
 			count_client_wait(p, p->index, &wait);
 	}
@@ -1086,6 +1106,28 @@ static void share_at_place(struct own_time own, const struct place_shares *share
 	*delay_ticks += (uint64_t)((own.ticks - cpu) * share->delay);
 }
 
+/*
+ * More CPU time than own time: the thread computed in its operations on clients' sockets, which do not count as its
+ * own. They copy bytes, and waited for no client then.
+ */
+static void share_among_operations(struct profiler *p, double cpu_ticks)
+{
+	double all = 0, share;
+
+	vec_each(&p->own, own)
+		cpu_ticks -= own->ticks;
+	vec_each(&p->client, more)
+		all += (double)more->ticks;
+	share = all > 0 ? min_of(cpu_ticks / all, 1.0) : 0;
+	vec_each(&p->client, more) {
+		uint32_t slot = p->cells->slot_of.items[more->index];
+
+		if (share > 0 && slot != DEMUX_NONE)
+			cell_at(p, more->place, slot)->ticks[PROFILE_CPU] += (uint64_t)((double)more->ticks * share);
+	}
+	p->client.count = 0;
+}
+
 /* At each place, also in calls that have not returned. */
 static void look_at_places(struct profiler *p, const struct walk *walk, uint64_t now, const struct flow_look *look,
 			   double delay_share)
@@ -1095,6 +1137,7 @@ static void look_at_places(struct profiler *p, const struct walk *walk, uint64_t
 	struct place_shares share;
 
 	collect_own(p, walk, root, now);
+	share_among_operations(p, (double)look->cpu_ns * ticks_per_ns);
 	share = shares_of_places(p, (double)look->cpu_ns * ticks_per_ns, delay_share);
 	vec_each(&p->window, at) {
 		struct profile_cell *cell = &p->cells->list.items[*at];
@@ -1283,7 +1326,7 @@ static void walk_all(struct profiler *p)
 		const struct digest_row *summary = p->s->trace->threads[i].summary;
 
 		p->weight = summary ? summary->count : 1;
-		p->touched.count = p->window.count = 0;
+		p->touched.count = p->window.count = p->client.count = 0;
 		p->delay_ticks = p->delay_client_ticks = 0;
 		p->ready_ticks = p->idle_ticks = p->polled_ticks = p->patient_sum = p->served_ticks = p->unknown_ticks =
 			0;
@@ -1305,6 +1348,7 @@ static void profiler_done(struct profiler *p)
 	vec_done(&p->touched);
 	vec_done(&p->window);
 	vec_done(&p->own);
+	vec_done(&p->client);
 	vec_done(&p->ready);
 	spill_done(&p->watched);
 	spill_done(&p->idle);
