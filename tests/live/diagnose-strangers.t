@@ -63,7 +63,7 @@ for n in 1 2 3 4 5 6; do
 	note_process "$!"
 done
 for n in 1 2; do
-	"$nest" tables remembered 1 2 -N "${h[$n]}" --json >"$room/said-$n" 2>/dev/null
+	"$nest" tables remembered 1 3 -N "${h[$n]}" --json >"$room/said-$n" 2>/dev/null
 done
 wait "${looks[@]}"
 
