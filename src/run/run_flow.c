@@ -96,7 +96,8 @@ static int start_program(struct run_source *source, struct run *run)
 		return why_set(&run->why, -errno, "cannot start a process: %s", strerror(errno));
 	if (flow->pid == 0)
 		become(flow->command->argv, flow->library, flow->path);
-	run_needs(run, MAY_SIGNAL, 0);
+	/* It may change its user, as servers do. */
+	run_needs(run, MAY_SIGNAL, CAP_BIT(CAP_KILL));
 	recorder_begin_wakeups(&flow->wakeup);
 	r = loop_add_timer(run->loop, WAKEUP_NS, WAKEUP_NS, on_wakeup, flow, NULL);
 	return r < 0 ? why_set(&run->why, r, "cannot set a timer: %s", strerror(-r)) : 0;

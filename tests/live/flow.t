@@ -390,6 +390,10 @@ kill -TERM "$recorder"
 wait "$recorder"
 look
 sound 'start and stop'
+# A server that drops its privilege is no longer of the user that ends it.
+timeout 20 "$nest" flow record -d 1 -o "$trace" -- setpriv --reuid=65534 --clear-groups sleep 60 2>"$room/err"
+ok 'a program of another user is ended' grep -q 'ended by signal 15' "$room/err"
+
 "$nest" flow stop $$ 2>"$room/err"
 is $? 3 'a process that is not recorded is refused'
 
