@@ -129,6 +129,24 @@ TEST(both_ends_of_a_connection_find_each_other)
 	CHECK(module_traffic(here) != module_traffic(there));
 }
 
+/* The host forwards by its own route to the destination, whatever the container's is. */
+TEST(packets_of_a_container_pass_a_route_of_the_host)
+{
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	struct graph *inside = graph_new();
+	struct module *route = graph_module(g, MODULE_ROUTE, "route:10.0.3.2", "10.0.3.2"),
+		      *other = graph_module(g, MODULE_ROUTE, "route:10.0.3.3", "10.0.3.3"),
+		      *conn = add_conn(inside, "c", address(1, 1), 40000, address(3, 2), 80);
+
+	conn->related[MODULE_ROUTE] = graph_module(inside, MODULE_ROUTE, "route:10.0.3.2", "10.0.3.2");
+	inside_add(g, inside, &web);
+	CHECK(module_is_passed_by(route, conn) && !module_is_passed_by(other, conn));
+	/* The container's own, and a connection that ends on this host. */
+	CHECK(!module_is_passed_by(conn->related[MODULE_ROUTE], conn));
+	conn->other_end = add_conn(g, "d", address(3, 2), 80, address(1, 1), 40000);
+	CHECK(!module_is_passed_by(route, conn));
+}
+
 TEST(an_end_of_an_unknown_program_is_hidden)
 {
 	struct module app = {}, other = {.inode = 4711};

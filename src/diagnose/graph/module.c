@@ -145,9 +145,15 @@ const struct module *module_traffic(const struct module *module)
 
 bool module_is_passed_by(const struct module *dev, const struct module *conn)
 {
-	const struct module *other = conn->other_end;
+	const struct module *other = conn->other_end, *route = conn->related[MODULE_ROUTE];
 
-	if (dev->place || (dev->kind != MODULE_LINK && dev->kind != MODULE_QDISC) || !conn->place)
+	if (dev->place || !conn->place)
+		return false;
+	/* The host forwards by the route that it has to the same destination. */
+	if (dev->kind == MODULE_ROUTE)
+		return !other && route && route->id_length == dev->id_length &&
+		       memcmp(route->id, dev->id, dev->id_length) == 0;
+	if (dev->kind != MODULE_LINK && dev->kind != MODULE_QDISC)
 		return false;
 	if (dev->leads_to)
 		return dev->leads_to == conn->place || (other && dev->leads_to == other->place);
