@@ -7,6 +7,7 @@
 #include "diagnose/infer/diagnosis.h"
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/dropped.h"
+#include "diagnose/measure/endpoint.h"
 #include "diagnose/measure/exchange.h"
 #include "diagnose/measure/inside.h"
 #include "diagnose/measure/nameserver.h"
@@ -145,6 +146,31 @@ TEST(packets_of_a_container_pass_a_route_of_the_host)
 	CHECK(!module_is_passed_by(conn->related[MODULE_ROUTE], conn));
 	conn->other_end = add_conn(g, "d", address(3, 2), 80, address(1, 1), 40000);
 	CHECK(!module_is_passed_by(route, conn));
+}
+
+/* All connections to that peer end there, those as well that its host has not accepted yet. */
+TEST(a_peer_may_be_a_listener_of_this_host)
+{
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	struct graph *inside = graph_new();
+	struct module *listener = graph_module(inside, MODULE_LISTENER, "listener:80", "80"),
+		      *other = graph_module(inside, MODULE_LISTENER, "listener:81", "81"),
+		      *peer = graph_module(g, MODULE_PEER, "peer:10.0.1.2:80", "10.0.1.2:80"),
+		      *served = add_conn(g, "a", address(1, 1), 40000, address(1, 2), 80),
+		      *waiting = add_conn(g, "b", address(1, 1), 40001, address(1, 2), 80),
+		      *away = add_conn(g, "c", address(1, 1), 40002, address(2, 2), 80);
+	struct listener_measures *m = graph_alloc(inside, 2 * sizeof(*m));
+
+	m[0].lport = 80;
+	m[1].lport = 81;
+	listener->measures.listener = &m[0];
+	other->measures.listener = &m[1];
+	served->related[MODULE_PEER] = waiting->related[MODULE_PEER] = peer;
+	(void)add_conn(inside, "s", address(1, 2), 80, address(1, 1), 40000);
+	inside_add(g, inside, &web);
+	inside_link(g);
+	CHECK(module_is_passed_by(listener, served) && module_is_passed_by(listener, waiting));
+	CHECK(!module_is_passed_by(other, served) && !module_is_passed_by(listener, away));
 }
 
 TEST(an_end_of_an_unknown_program_is_hidden)

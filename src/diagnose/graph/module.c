@@ -145,8 +145,11 @@ const struct module *module_traffic(const struct module *module)
 
 bool module_is_passed_by(const struct module *dev, const struct module *conn)
 {
-	const struct module *other = conn->other_end, *route = conn->related[MODULE_ROUTE];
+	const struct module *other = conn->other_end, *route = conn->related[MODULE_ROUTE],
+			    *peer = conn->related[MODULE_PEER];
 
+	if (dev->kind == MODULE_LISTENER)
+		return peer && peer->related[MODULE_LISTENER] == dev;
 	if (dev->place || !conn->place)
 		return false;
 	/* The host forwards by the route that it has to the same destination. */

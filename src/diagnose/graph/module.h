@@ -172,7 +172,10 @@ bool module_is_shared(const struct module *module);
 /* The same for all modules that stand for one connection in the namespaces of this host. */
 const struct module *module_traffic(const struct module *module);
 
-/* Whether the packets of a container's connection pass this interface, queue or route of its host. */
+/*
+ * Whether the packets of a container's connection pass this interface, queue or route of its host, or its peer is this
+ * listener in another namespace.
+ */
 bool module_is_passed_by(const struct module *dev, const struct module *conn);
 /* Whether the packets of two connections of this host, or of its containers, leave it by one interface. */
 bool module_leaves_with(const struct module *one, const struct module *other);

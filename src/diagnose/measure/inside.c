@@ -6,6 +6,7 @@
 
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/dropped.h"
+#include "diagnose/measure/endpoint.h"
 #include "diagnose/measure/exchange.h"
 #include "diagnose/measure/nameserver.h"
 #include "diagnose/measure/refusal.h"
@@ -169,6 +170,37 @@ static void link_services(struct graph *graph)
 	map_done(&services);
 }
 
+/* --- services of this host that are peers to a container of it, or to the host --- */
+
+/* A listener of one namespace and port; of several with that port, any. */
+struct served {
+	const struct module_place *place;
+	uint64_t port;
+};
+
+static void link_listeners(struct graph *graph)
+{
+	struct map listeners = MAP_INIT(sizeof(struct served), sizeof(struct module *), CONNS_MAX);
+
+	vec_each(&graph->modules, at) {
+		const struct listener_measures *m = (*at)->kind == MODULE_LISTENER ? (*at)->measures.listener : NULL;
+		struct module **slot = m ? map_put(&listeners, &(struct served){(*at)->place, m->lport}, NULL) : NULL;
+
+		if (slot)
+			*slot = *at;
+	}
+	vec_each(&graph->modules, at) {
+		const struct module *other = (*at)->other_end;
+		struct module *peer = (*at)->related[MODULE_PEER], *const *listener = NULL;
+
+		if (other && other->measures.conn && peer)
+			listener = map_get(&listeners, &(struct served){other->place, other->measures.conn->lport});
+		if (listener)
+			peer->related[MODULE_LISTENER] = *listener;
+	}
+	map_done(&listeners);
+}
+
 /* --- name servers --- */
 
 #define DNS_PORT 53
@@ -221,6 +253,7 @@ void inside_link(struct graph *graph)
 	link_ends(graph, &conns);
 	link_flows(graph, &conns);
 	link_services(graph);
+	link_listeners(graph);
 	link_all_lookups(graph);
 	map_done(&conns);
 }
