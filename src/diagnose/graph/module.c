@@ -136,6 +136,15 @@ bool module_is_shared(const struct module *module)
 	       ((module->kind == MODULE_PATH || module->kind == MODULE_PEER) && !is_on_loopback(module));
 }
 
+void module_set_waiting(struct module *conn)
+{
+	struct module *app = conn->related[MODULE_APP];
+
+	conn->activity = ACTIVITY_WAITING;
+	if (app && app->activity == ACTIVITY_IDLE)
+		app->activity = ACTIVITY_WAITING;
+}
+
 const struct module *module_traffic(const struct module *module)
 {
 	const struct module *conn = module->carries ?: module, *other = conn->other_end;

@@ -169,6 +169,8 @@ struct record module_scope_record(const struct module_scope *scope, const struct
 
 /* Outside of all namespaces of a host, or the host itself: the same whichever of them saw it. */
 bool module_is_shared(const struct module *module);
+/* An idle connection that turns out to wait, and its program with it. */
+void module_set_waiting(struct module *conn);
 /* The same for all modules that stand for one connection in the namespaces of this host. */
 const struct module *module_traffic(const struct module *module);
 

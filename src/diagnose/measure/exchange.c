@@ -917,16 +917,6 @@ static bool is_quiet(const struct module *conn, const struct exchange_measures *
 	return conn->activity == ACTIVITY_IDLE && !waits && m->unread_ns == 0;
 }
 
-/* Only a keep-alive probe shows that nothing will come; its owner was judged before. */
-static void wait_in_vain(struct module *conn)
-{
-	struct module *app = conn->related[MODULE_APP];
-
-	conn->activity = ACTIVITY_WAITING;
-	if (app && app->activity == ACTIVITY_IDLE)
-		app->activity = ACTIVITY_WAITING;
-}
-
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
@@ -953,8 +943,9 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->app_delayed_share = NAN;
 		measure_asked(state, own->cookie, m);
 		(*module)->measures.exchange = m;
+		/* Only a keep-alive probe shows that nothing will come; its owner was judged before. */
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
-			wait_in_vain(*module);
+			module_set_waiting(*module);
 		(*module)->quiet = is_quiet(*module, m);
 		vec_push(&exchanges, ((struct exchange){*module, m}));
 	}

@@ -181,16 +181,6 @@ static void age_hosts(struct map *hosts)
 	}
 }
 
-/* Its program waits for the rest, however long ago it was heard of. */
-static void wait_for_rest(struct module *conn)
-{
-	struct module *app = conn->related[MODULE_APP];
-
-	conn->activity = ACTIVITY_WAITING;
-	if (app && app->activity == ACTIVITY_IDLE)
-		app->activity = ACTIVITY_WAITING;
-}
-
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
@@ -206,8 +196,9 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m = graph_alloc(graph, sizeof(*m));
 		measure(state, h, own, m);
 		(*at)->measures.hole = m;
+		/* For the rest, however long ago it was heard of. */
 		if (h && h->hole_ns[0] > 0 && (*at)->activity == ACTIVITY_IDLE)
-			wait_for_rest(*at);
+			module_set_waiting(*at);
 	}
 	age_hosts(&state->hosts);
 	track_forget(window, &state->tracks, NULL);
