@@ -535,10 +535,13 @@ static void learn_calls(struct learner *l, struct flow_cursor *cursor)
 	cursor->ticks = ticks;
 }
 
-/* A connection opened by a call that has not touched a client: for whom, other calls show. */
-static void see_connect(struct learner *l, const struct flow_operation *operation)
+/* A connection opened, or used again, by a call that has not touched a client: for whom, other operations show. */
+static void see_outgoing(struct learner *l, const struct flow_operation *operation)
 {
-	if (operation->op != FLOW_OP_CONNECT)
+	uint32_t index = operation->op == FLOW_OP_WRITE ? demux_socket_find(l->demux, operation->socket) : DEMUX_NONE;
+	bool is_used = index != DEMUX_NONE && l->demux->sockets.items[index].role == DEMUX_MADE;
+
+	if (operation->op != FLOW_OP_CONNECT && !is_used)
 		return;
 	vec_each(&l->open, frame)
 		if (!l->demux->is_dispatcher[frame->fn]) {
@@ -573,7 +576,7 @@ static void learn_thread(struct learner *l, size_t thread, size_t chunks)
 			if (l->returned != NO_CALL)
 				l->has_learned |= demux_see_interrupt(l->demux, &operation, l->returned, before);
 			l->has_learned |= demux_see_operation(l->demux, l->open.items, l->open.count, &operation);
-			see_connect(l, &operation);
+			see_outgoing(l, &operation);
 		} else if (event.kind == FLOW_VALUE && event.arg == FLOW_VALUE_POP)
 			see_pop(l, &event);
 		else if (event.kind == FLOW_UNWIND)

@@ -136,7 +136,7 @@ struct demux {
 	bool has_values;                /* values are passed between threads */
 	demux_pushes pushes;            /* by value, then time; demux_learn_pushes */
 	VEC(struct demux_exit) exits;   /* of processes that ended by themselves, by process */
-	bool has_strays;                /* connections are opened by calls that serve no client */
+	bool has_strays;                /* connections are used by calls that serve no client */
 	demux_ties ties;                /* by outgoing connection, then time */
 };
 
