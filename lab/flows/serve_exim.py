@@ -121,7 +121,7 @@ vrfy:
 '''
 
 
-@server('exim', Smtp(), prepare=lists, apart=True)
+@server('exim', Smtp(), prepare=lists)
 def exim(place):
     room = place.room
     conf = f'{room}/exim.conf'

@@ -238,7 +238,7 @@ rebind-as-user no
                    check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=200)
 
 
-@server('openldap', Ldap(), prepare=directory, apart=True)
+@server('openldap', Ldap(), prepare=directory)
 def openldap(place):
     return [f'{place.servers}/openldap-hooks/slapd', '-d', '0', '-f', f'{place.room}/slapd.conf', '-h',
             f'ldap://127.0.0.1:{place.port}/']

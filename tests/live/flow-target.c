@@ -406,7 +406,7 @@ static void *client_body(void *data)
 		if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 			exit(1);
 		memset(text, 'a', sizeof(text));
-		if (write(fd, text, 40) != 40 || read(fd, text, sizeof(text)) != 40)
+		if (write(fd, text, 40) != 40 || recv(fd, text, 40, MSG_WAITALL) != 40)
 			exit(1);
 		close(fd);
 	}
@@ -426,7 +426,27 @@ __attribute__((noinline)) static void serve(int fd)
 	close(fd);
 }
 
-static void do_sockets(unsigned long n)
+/* The same through a stream: 20 bytes are in its buffer until it is flushed, and 20 until it is closed. */
+__attribute__((noinline)) static void serve_stream(int fd)
+{
+	char text[100];
+	FILE *out = fdopen(fd, "w");
+
+	if (read(fd, text, sizeof(text)) != 40 || !out)
+		exit(1);
+	fprintf(out, "%d", 123456789);
+	fputc('x', out);
+	fwrite(text, 1, 10, out);
+	if (fflush(out) != 0)
+		exit(1);
+	fputs("012345678", out);
+	putc('y', out);
+	fwrite(text, 1, 10, out);
+	if (fclose(out) != 0)
+		exit(1);
+}
+
+static void serve_clients(unsigned long n, void (*serve_one)(int fd))
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	socklen_t length = sizeof(address);
@@ -444,10 +464,20 @@ static void do_sockets(unsigned long n)
 	for (unsigned long i = 0; i < n; i++) {
 		if (epoll_wait(epoll, &event, 1, 10000) != 1)
 			exit(1);
-		serve(accept4(listener, NULL, NULL, 0));
+		serve_one(accept4(listener, NULL, NULL, 0));
 	}
 	pthread_join(thread, NULL);
 	printf("port %u\n", ntohs(port));
+}
+
+static void do_sockets(unsigned long n)
+{
+	serve_clients(n, serve);
+}
+
+static void do_streams(unsigned long n)
+{
+	serve_clients(n, serve_stream);
 }
 
 /* A descriptor is sent to another process, which reads from it. */
@@ -716,6 +746,7 @@ int main(int argc, char **argv)
 		{"user", do_user},
 		{"serve-signals", do_serve_signals},
 		{"sockets", do_sockets},
+		{"streams", do_streams},
 		{"pass", do_pass},
 		{"slow", do_slow},
 		{"wait", do_wait},

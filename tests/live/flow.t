@@ -281,6 +281,25 @@ assert {s["local"] for s in others} == ports, (len(others), len(ports))
 assert ops["connect"] == 200 and ops["close"] >= 400 and ops["wait"] == 400 and ops["watch"] == 1, ops
 PYTHON
 sound sockets
+record -- streams 20
+ok 'streams: the program ends as usual' grep -q 'ended with code 3' "$room/err"
+"$nest" flow info "$trace" --events >"$room/events"
+ok 'streams: what they write to a socket, and its end' python3 - "$room/events" <<'PYTHON'
+import collections, sys
+accepted, written, closed = [], collections.defaultdict(list), collections.Counter()
+for line in open(sys.argv[1]):
+    words = line.split()
+    keys = dict(w.split("=", 1) for w in words if "=" in w)
+    if len(words) > 2 and words[2] == "op-accept":
+        accepted.append(keys["socket"])
+    if len(words) > 2 and words[2] == "op-write":
+        written[keys["socket"]].append(int(keys["result"]))
+    if len(words) > 2 and words[2] == "op-close":
+        closed[keys["socket"]] += 1
+assert len(accepted) == 20, accepted
+assert all(written[s] == [20, 20] and closed[s] == 1 for s in accepted), [(written[s], closed[s]) for s in accepted]
+PYTHON
+sound streams
 record -- pass 1
 "$nest" flow info "$trace" --events >"$room/events"
 ok 'a descriptor that is passed is followed by its cookie' python3 - "$room/events" <<'PYTHON'

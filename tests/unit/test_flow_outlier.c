@@ -616,6 +616,34 @@ TEST(a_kind_of_request_that_no_other_session_makes_may_compute_longer)
 	}
 }
 
+/* Nor is what it usually waits: for a disk, or for the lock that another such request holds. */
+TEST(a_kind_of_request_that_no_other_session_makes_may_wait_for_a_short_time)
+{
+	static const struct {
+		const char *in;
+		double ms;
+		unsigned found;
+	} cases[] = {
+		{"work", 15, 1},
+		{"rare", 15, 0},
+		{"rare", 30, 1},
+	};
+
+	for (unsigned k = 0; k < ARRAY_SIZE(cases); k++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+		_cleanup_(comparison_freep) struct comparison *c = NULL;
+		struct served all[20];
+
+		for (unsigned i = 0; i < ARRAY_SIZE(all); i++)
+			all[i] = (struct served){.work = 0.3, .cpu = 0.3, .runs = 1};
+		all[11] = all[17] = (struct served){.work = cases[k].ms, .cpu = 0.3, .runs = 1, .in = cases[k].in};
+		c = compare_served(all, ARRAY_SIZE(all), &trace, &s);
+		unit_note("case %u: %s", k, c->answer);
+		CHECK_EQ_UINT(c->divergence.count, cases[k].found);
+	}
+}
+
 /* What a session takes anyway is the measure: as with labels, it has to take twice as long. */
 TEST(an_excess_is_no_less_than_a_usual_session)
 {

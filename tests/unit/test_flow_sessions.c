@@ -501,6 +501,95 @@ TEST(a_process_that_exits_closes_its_connection)
 	}
 }
 
+/* The parent, which never closes its copy, works on after the child has ended: that is not the session. */
+TEST(a_process_that_exits_closes_it_whatever_its_parent_does)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace =
+		sample_of_text("thread 1 pid=10 tid=10 name=master\n"
+			       "thread 2 pid=11 tid=11 name=child\n"
+			       "1 0 call p!main\n"
+			       "1 1 op-listen socket=9 fd=3\n"
+			       "1 10 socket socket=1 fd=5 cookie=77 local=10.0.0.1:80 remote=10.0.0.2:1001\n"
+			       "1 20 op-accept socket=1 fd=5 result=5 took=10\n"
+			       "1 40 call p!start\n1 45 op-dup socket=1 fd=6 result=6\n1 50 return\n"
+			       "2 55 call p!serve\n"
+			       "2 60 op-read socket=1 fd=5 result=10\n"
+			       "2 70 op-write socket=1 fd=5 result=20\n"
+			       "2 80 op-read socket=1 fd=5 result=5\n"
+			       "2 90 exit\n"
+			       "1 100 call p!tidy\n1 110 return\n"
+			       "1 2000000 return\n");
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &(struct demux_options){});
+
+	REQUIRE(s->list.count == 1);
+	CHECK(!flow_session_at(s, 0).is_open);
+	CHECK(s->list.items[0].end_ticks == 110);
+}
+
+/*
+ * A handler of signals interrupts a wait, and runs between two accepts: it works for none of the connections. Without
+ * the wait that shows what it is, it would belong to the connection accepted before.
+ */
+TEST(a_signal_handler_in_a_loop_belongs_to_no_session)
+{
+	static const char *const text = "thread 1 pid=10 tid=10 name=server\n"
+					"1 0 call p!main\n"
+					"1 1 op-listen socket=9 fd=3\n"
+					"1 10 socket socket=1 fd=5 cookie=77 local=10.0.0.1:80 remote=10.0.0.2:1001\n"
+					"1 20 op-accept socket=1 fd=5 result=5 took=10\n"
+					"1 40 call p!serve\n1 45 op-read socket=1 fd=5 result=5\n"
+					"1 48 op-close socket=1 fd=5\n1 50 return\n"
+					"1 100 call p!child_ended\n1 105 return\n"
+					"1 110 op-wait fd=3 result=1 took=10\n"
+					"1 130 socket socket=2 fd=5 cookie=78 local=10.0.0.1:80 remote=10.0.0.2:1002\n"
+					"1 140 op-accept socket=2 fd=5 result=5 took=10\n"
+					"1 160 call p!serve\n1 165 op-read socket=2 fd=5 result=5\n"
+					"1 168 op-close socket=2 fd=5\n1 170 return\n"
+					"1 180 op-wait fd=3 result=1 took=10\n"
+					"1 200 call p!child_ended\n1 205 return\n"
+					"1 %u op-wait fd=3 result=-4 took=10\n"
+					"1 300 return\n";
+
+	for (unsigned interrupts = 0; interrupts < 2; interrupts++) {
+		_cleanup_free_ char *made = xasprintf(text, interrupts ? 205 : 206);
+		_cleanup_flow_trace_ struct flow_trace *trace = sample_of_text(made);
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &(struct demux_options){});
+
+		REQUIRE(s->list.count == 2);
+		CHECK_EQ_UINT(flow_session_at(s, 0).calls, interrupts ? 1 : 2);
+		CHECK_EQ_UINT(s->list.items[0].end_ticks, interrupts ? 50 : 105);
+		CHECK_EQ_UINT(s->rest_calls, interrupts ? 2 : 1);
+	}
+}
+
+/* A worker asks over a connection that it used for another client before, and then touches the client it serves. */
+TEST(a_connection_from_a_pool_belongs_to_the_client_that_its_call_serves)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace =
+		sample_of_text("thread 1 pid=10 tid=10 name=worker\n"
+			       "thread 2 pid=10 tid=11 name=listener\n"
+			       "2 0 call p!listener\n2 1 op-listen socket=8 fd=3\n"
+			       "2 10 socket socket=1 fd=5 cookie=77 local=10.0.0.1:80 remote=10.0.0.2:1001\n"
+			       "2 20 op-accept socket=1 fd=5 result=5 took=5\n"
+			       "2 30 socket socket=2 fd=6 cookie=78 local=10.0.0.1:80 remote=10.0.0.2:1002\n"
+			       "2 40 op-accept socket=2 fd=6 result=6 took=5\n"
+			       "2 60 call p!take\n2 61 op-read socket=2 fd=6 result=5\n2 65 return\n"
+			       "1 0 call p!worker\n"
+			       "1 100 call p!serve\n1 105 op-read socket=1 fd=5 result=5\n"
+			       "1 110 op-connect socket=9 fd=7 took=5\n1 120 op-write socket=9 fd=7 result=5\n"
+			       "1 130 op-read socket=9 fd=7 result=5\n1 140 op-write socket=1 fd=5 result=5\n"
+			       "1 150 return\n"
+			       "1 200 call p!serve\n1 210 op-write socket=9 fd=7 result=5\n"
+			       "1 220 op-read socket=9 fd=7 result=5 took=100\n"
+			       "1 330 op-write socket=2 fd=6 result=5\n1 340 return\n"
+			       "1 400 return\n2 400 return\n");
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &(struct demux_options){});
+
+	REQUIRE(s->list.count == 2);
+	CHECK_EQ_UINT(flow_session_at(s, 0).calls, 1);
+	CHECK_EQ_UINT(flow_session_at(s, 1).calls, 2);
+}
+
 TEST(a_signature_tells_sessions_by_an_argument)
 {
 	_cleanup_flow_trace_ struct flow_trace *trace = sample_of_text("thread 1 pid=1 tid=1 name=x\n"

@@ -421,10 +421,13 @@ static void learn_requests(struct demux *demux)
 
 /* --- dispatcher functions --- */
 
+#define NO_CALL UINT32_MAX
+
 struct learner {
 	struct demux *demux;
 	bool has_learned;
 	VEC(struct walk_frame) open;
+	uint32_t returned; /* function of the call that has just returned; NO_CALL: none */
 };
 
 /*
@@ -468,6 +471,14 @@ bool demux_see_operation(struct demux *demux, struct walk_frame *frames, size_t 
 	if (demux->sockets.items[index].role != DEMUX_SERVED && operation->op != FLOW_OP_LISTEN)
 		return false;
 	return touch(demux, frames, count, index, operation->op);
+}
+
+bool demux_see_interrupt(struct demux *demux, const struct flow_operation *operation, uint32_t fn, uint64_t ticks)
+{
+	if (operation->result != -EINTR || operation->start_ticks != ticks || demux->is_handler[fn])
+		return false;
+	demux->is_handler[fn] = true;
+	return true;
 }
 
 static void see_stack(struct learner *l, const struct flow_event *event)
@@ -516,15 +527,21 @@ static void learn_calls(struct learner *l, struct flow_cursor *cursor)
 			.ticks = ticks,
 		};
 	}
+	if (at != cursor->at)
+		l->returned =
+			(at[-1] & 3) == FLOW_TAG_RETURN && depth < l->open.room ? l->open.items[depth].fn : NO_CALL;
 	l->open.count = depth;
 	cursor->at = at;
 	cursor->ticks = ticks;
 }
 
-/* A connection opened by a call that has not touched a client: for whom, other calls show. */
-static void see_connect(struct learner *l, const struct flow_operation *operation)
+/* A connection opened, or used again, by a call that has not touched a client: for whom, other operations show. */
+static void see_outgoing(struct learner *l, const struct flow_operation *operation)
 {
-	if (operation->op != FLOW_OP_CONNECT)
+	uint32_t index = operation->op == FLOW_OP_WRITE ? demux_socket_find(l->demux, operation->socket) : DEMUX_NONE;
+	bool is_used = index != DEMUX_NONE && l->demux->sockets.items[index].role == DEMUX_MADE;
+
+	if (operation->op != FLOW_OP_CONNECT && !is_used)
 		return;
 	vec_each(&l->open, frame)
 		if (!l->demux->is_dispatcher[frame->fn]) {
@@ -541,9 +558,13 @@ static void learn_thread(struct learner *l, size_t thread, size_t chunks)
 	struct flow_event event;
 
 	l->open.count = 0;
+	l->returned = NO_CALL;
 	flow_cursor_begin(&cursor, l->demux->trace, thread);
 	for (;;) {
+		uint64_t before;
+
 		learn_calls(l, &cursor);
+		before = cursor.ticks;
 		if (!flow_cursor_next(&cursor, &event) || cursor.chunk > chunks)
 			break;
 		if (event.kind == FLOW_CALL)
@@ -552,8 +573,10 @@ static void learn_thread(struct learner *l, size_t thread, size_t chunks)
 		else if (event.kind == FLOW_RETURN)
 			l->open.count -= l->open.count > 0;
 		else if (flow_event_operation(&event, &operation)) {
+			if (l->returned != NO_CALL)
+				l->has_learned |= demux_see_interrupt(l->demux, &operation, l->returned, before);
 			l->has_learned |= demux_see_operation(l->demux, l->open.items, l->open.count, &operation);
-			see_connect(l, &operation);
+			see_outgoing(l, &operation);
 		} else if (event.kind == FLOW_VALUE && event.arg == FLOW_VALUE_POP)
 			see_pop(l, &event);
 		else if (event.kind == FLOW_UNWIND)
@@ -562,6 +585,9 @@ static void learn_thread(struct learner *l, size_t thread, size_t chunks)
 			l->open.count = 0;
 		else if (event.kind == FLOW_STACK)
 			see_stack(l, &event);
+		l->returned = event.kind == FLOW_RETURN && l->open.count < l->open.room
+				      ? l->open.items[l->open.count].fn
+				      : NO_CALL;
 	}
 }
 
@@ -625,6 +651,7 @@ int demux_new(const struct flow_trace *trace, const struct demux_options *option
 	(void)vec_add(&demux->addrs);
 	spill_fill(&demux->requests, 1);
 	demux->is_dispatcher = xzalloc(max_of(trace->function_count, (size_t)1));
+	demux->is_handler = xzalloc(max_of(trace->function_count, (size_t)1));
 	r = take_signature(demux, options, why);
 	if (r < 0)
 		return r;
@@ -659,6 +686,7 @@ void demux_free(struct demux *demux)
 	spill_done(&demux->ties);
 	vec_done(&demux->exits);
 	free(demux->is_dispatcher);
+	free(demux->is_handler);
 	expr_free(demux->signature);
 	free(demux);
 }

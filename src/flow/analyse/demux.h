@@ -124,6 +124,7 @@ struct demux {
 	struct map socket_index;           /* number in the trace -> index, for large numbers */
 	SPILL(uint32_t) sockets_by_number; /* the same for small numbers, which are most: index plus 1 */
 	bool *is_dispatcher;               /* by function */
+	bool *is_handler;                  /* by function: of signals */
 	bool is_sure;                      /* the entire trace was searched for them, not only its start */
 	struct expr *signature;
 	struct field_ref key;
@@ -135,7 +136,7 @@ struct demux {
 	bool has_values;                /* values are passed between threads */
 	demux_pushes pushes;            /* by value, then time; demux_learn_pushes */
 	VEC(struct demux_exit) exits;   /* of processes that ended by themselves, by process */
-	bool has_strays;                /* connections are opened by calls that serve no client */
+	bool has_strays;                /* connections are used by calls that serve no client */
 	demux_ties ties;                /* by outgoing connection, then time */
 };
 
@@ -161,6 +162,11 @@ static inline void demux_freep(struct demux **demux)
  * More pushes are known: a function that pops values of two sessions is a dispatcher as well. True when one was found.
  */
 bool demux_learn_pops(struct demux *demux);
+/*
+ * The operation follows a call of that function, which returned at that time. An operation that a signal interrupts
+ * begins, in the trace, when the handler has returned: the clock of the thread stands there. True when this is new.
+ */
+bool demux_see_interrupt(struct demux *demux, const struct flow_operation *operation, uint32_t fn, uint64_t ticks);
 /* Session of a value popped at that time: the last push before it; DEMUX_NONE. */
 uint32_t demux_push_find(const struct demux *demux, uint64_t value, uint64_t ticks);
 void demux_pushes_sort(struct demux *demux);

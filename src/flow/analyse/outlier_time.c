@@ -48,7 +48,7 @@
 #define BYTE_NS 5.0
 /* Smallest excess of waiting for another process, if no others wait for it. */
 #define ALONE_NS 1e7
-/* Largest excess of waiting for another process that its scheduling delays explain. */
+/* Largest excess of a wait for another process that its scheduling delays explain, or where no others come. */
 #define SLICES_NS 2e7
 /* Sessions that begin a thread are special if they are at most this share, and at least half of them take longer. */
 #define BEGINS_SHARE 0.2
@@ -563,7 +563,8 @@ static bool is_kind(struct time_search *t, uint32_t place, const struct outlier_
 
 /*
  * Only they come to this place: they make a request that no other session makes, and what that usually takes is not
- * known. If they compute there for a few times as long as a usual session in all, it may be what such a request takes.
+ * known. If they compute there for a few times as long as a usual session in all, it may be what such a request takes;
+ * if they wait there for a short time, for a disk or for each other's lock, likewise.
  */
 static bool is_rare_kind(struct time_search *t, const struct outlier_mark *mark)
 {
@@ -581,7 +582,8 @@ static bool is_rare_kind(struct time_search *t, const struct outlier_mark *mark)
 		computed += outlier_set_has(&mark->few, i) ? t->values[i] * t->o->weight[i] : 0;
 	take_values(t, 0, PROFILE_CPU, false);
 	usual = median_of(t, t->values);
-	return computed >= MOST * mark->excess && computed <= RARE_FACTOR * usual * mark->few.count;
+	return computed >= MOST * mark->excess ? computed <= RARE_FACTOR * usual * mark->few.count
+					       : mark->excess < SLICES_NS * mark->few.count;
 }
 
 /* --- a place --- */

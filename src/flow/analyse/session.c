@@ -67,7 +67,11 @@ struct builder {
 	VEC(uint32_t) free;           /* unused entries of these */
 	SPILL(uint32_t) strand_of;    /* of the current thread, by number: index in open; 0: none */
 	SPILL(uint32_t) request_of;   /* by socket: session of its last request, plus 1 */
-	SPILL(uint64_t) op_ticks;     /* by number: last operation on its socket */
+	SPILL(struct last_operation {
+		uint64_t ticks;
+		uint32_t thread; /* plus 1; 0: none */
+	})
+	last_operation; /* by number: on its socket */
 };
 
 static struct flow_row *session_at(struct builder *b, uint32_t id)
@@ -235,13 +239,13 @@ static bool is_own_socket(const struct walk *walk, const struct flow_operation *
 }
 
 /* Several processes may have it open, and are read one by one: the last operation decides. */
-static void see_close(struct builder *b, uint32_t id, const struct flow_operation *op)
+static void see_close(struct builder *b, size_t thread, uint32_t id, const struct flow_operation *op)
 {
-	if (b->op_ticks.count <= id)
-		spill_fill(&b->op_ticks, (size_t)id + 1);
-	if (op->end_ticks < b->op_ticks.items[id])
+	if (b->last_operation.count <= id)
+		spill_fill(&b->last_operation, (size_t)id + 1);
+	if (op->end_ticks < b->last_operation.items[id].ticks)
 		return;
-	b->op_ticks.items[id] = op->end_ticks;
+	b->last_operation.items[id] = (struct last_operation){op->end_ticks, (uint32_t)thread + 1};
 	b->met.items[id].is_closed = op->op == FLOW_OP_CLOSE;
 }
 
@@ -260,7 +264,7 @@ static void operation(void *context, const struct walk *walk, const struct flow_
 	else
 		session->start_ticks = min_of(session->start_ticks, op->end_ticks);
 	if (is_own_socket(walk, op))
-		see_close(b, walk->op_session, op);
+		see_close(b, walk->thread, walk->op_session, op);
 	session->end_ticks = max_of(session->end_ticks, op->end_ticks);
 	if (demux_is_data(op) && is_own_socket(walk, op))
 		*(op->op == FLOW_OP_READ ? &session->rx_bytes : &session->tx_bytes) += (uint64_t)op->result;
@@ -411,10 +415,15 @@ static void complete_summarised(struct flow_row *row, const struct digest_row *s
 	row->errors = (uint32_t)min_of(summary->errors / summary->count, (uint64_t)UINT32_MAX);
 }
 
-/* The process that served it has ended, which closes its sockets. */
-static bool has_exited(const struct flow_sessions *s, const struct flow_row *row)
+/*
+ * The process that used its socket last has ended, which closes it; without an operation, the one that served it. What
+ * another process, which accepted it, did later does not matter.
+ */
+static bool has_exited(const struct flow_sessions *s, const struct flow_row *row, const struct last_operation *last)
 {
-	const struct flow_thread *thread = row->thread == DEMUX_NONE ? NULL : &s->trace->threads[row->thread];
+	uint32_t index = last->thread ? last->thread - 1 : row->thread;
+	uint64_t ticks = last->thread ? last->ticks : row->end_ticks;
+	const struct flow_thread *thread = index == DEMUX_NONE ? NULL : &s->trace->threads[index];
 	const struct demux_exit *exits = s->demux->exits.items;
 	size_t low = 0, high = s->demux->exits.count;
 
@@ -425,7 +434,7 @@ static bool has_exited(const struct flow_sessions *s, const struct flow_row *row
 		size_t middle = (low + high) / 2;
 
 		if (exits[middle].pid < thread->pid ||
-		    (exits[middle].pid == thread->pid && exits[middle].ticks < row->end_ticks))
+		    (exits[middle].pid == thread->pid && exits[middle].ticks < ticks))
 			low = middle + 1;
 		else
 			high = middle;
@@ -434,7 +443,7 @@ static bool has_exited(const struct flow_sessions *s, const struct flow_row *row
 }
 
 /* All threads have been read. */
-static void complete(struct flow_sessions *s, struct flow_row *row)
+static void complete(struct flow_sessions *s, struct flow_row *row, const struct last_operation *last)
 {
 	const struct digest_row *summary = summary_of(s, row);
 
@@ -451,7 +460,7 @@ static void complete(struct flow_sessions *s, struct flow_row *row)
 		row->wait_ticks = span - min_of(span, row->busy_ticks);
 	}
 	/* An unclosed connection lasted to the end of its process or of the recording, idle since its last call. */
-	row->is_open = s->demux->by == DEMUX_CONNECTION && !row->is_closed && !has_exited(s, row);
+	row->is_open = s->demux->by == DEMUX_CONNECTION && !row->is_closed && !has_exited(s, row, last);
 	if (row->is_open) {
 		row->wait_ticks += s->trace->last_ticks - row->end_ticks;
 		row->end_ticks = s->trace->last_ticks;
@@ -594,8 +603,11 @@ static void finish(struct flow_sessions *s, struct builder *b)
 	}
 	spill_sort(s->list.items, s->list.count, sizeof(*s->list.items), by_begin);
 	for (size_t i = 0; i < s->list.count; i++) {
-		s->list_index.items[s->list.items[i].id] = (uint32_t)i;
-		complete(s, &s->list.items[i]);
+		uint32_t id = s->list.items[i].id;
+
+		s->list_index.items[id] = (uint32_t)i;
+		complete(s, &s->list.items[i],
+			 id < b->last_operation.count ? &b->last_operation.items[id] : &(struct last_operation){});
 		spill_trim_at(i);
 	}
 	for (size_t at = 0; map_next(&b->rest, &at, &key, &value);)
@@ -615,7 +627,7 @@ static void builder_done(struct builder *b)
 	vec_done(&b->open);
 	vec_done(&b->free);
 	spill_done(&b->request_of);
-	spill_done(&b->op_ticks);
+	spill_done(&b->last_operation);
 	spill_done(&b->strand_of);
 }
 

@@ -394,14 +394,22 @@ static void pop_value(struct walk *walk, const struct flow_event *event)
 	}
 }
 
+/* Something about functions that was not known. */
+static bool learn_operation(struct walk *walk, const struct flow_operation *operation)
+{
+	uint32_t after = walk->frames.count ? walk->frames.items[walk->frames.count - 1].after : 0;
+	bool is_handler = after && demux_see_interrupt(walk->demux, operation, after, walk->before_ticks);
+
+	return demux_see_operation(walk->demux, walk->frames.items, walk->frames.count, operation) || is_handler;
+}
+
 void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *context, const struct flow_event *event)
 {
 	struct flow_operation operation;
 
 	if (flow_event_operation(event, &operation)) {
 		if (walk->learns)
-			walk->has_learned |=
-				demux_see_operation(walk->demux, walk->frames.items, walk->frames.count, &operation);
+			walk->has_learned |= learn_operation(walk, &operation);
 		if (operation.op == FLOW_OP_WAIT && walk->root == SIZE_MAX)
 			set_outside(walk, DEMUX_NONE);
 		attribute(walk, visitor, context, &operation);

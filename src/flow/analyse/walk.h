@@ -28,6 +28,7 @@ struct walk {
 
 	/* Private. */
 	uint64_t short_ticks;
+	uint64_t before_ticks;   /* time of the event before the current one */
 	uint32_t thread_session; /* DEMUX_THREAD: its session, otherwise DEMUX_NONE */
 	struct walk_pending {
 		bool is_open; /* a signature is pending until the arguments are known */
@@ -106,7 +107,8 @@ static inline __attribute__((always_inline)) void walk_enter(struct walk *walk, 
 
 /*
  * A segment without an operation belongs to the session its caller just served, unless it takes long: then it waits for
- * something, likely the next session. Passed work counts however long it takes.
+ * something, likely the next session. Passed work counts however long it takes. A signal interrupts whatever runs: its
+ * handler belongs to no session then.
  */
 static inline __attribute__((always_inline)) void walk_leave(struct walk *walk, const struct walk_visitor *visitor,
 							     void *context, uint64_t ticks)
@@ -119,7 +121,8 @@ static inline __attribute__((always_inline)) void walk_leave(struct walk *walk, 
 		if (walk->session == DEMUX_NONE && unlikely(walk->taken_depth == depth - 1))
 			walk_leave_taken(walk);
 		else if (walk->session == DEMUX_NONE &&
-			 ticks - walk->frames.items[depth - 1].ticks <= walk->short_ticks)
+			 ticks - walk->frames.items[depth - 1].ticks <= walk->short_ticks &&
+			 likely(!walk->demux->is_handler[walk->frames.items[depth - 1].fn]))
 			walk->session = depth > 1 ? walk->frames.items[depth - 2].session : walk->outside;
 		visitor->leave(context, walk, ticks);
 		walk->root = SIZE_MAX;
@@ -177,6 +180,7 @@ static inline __attribute__((always_inline)) void walk_thread(struct walk *walk,
 	flow_cursor_begin(&cursor, walk->trace, thread);
 	for (;;) {
 		walk_short(walk, visitor, context, &cursor);
+		walk->before_ticks = cursor.ticks;
 		if (!flow_cursor_next(&cursor, &event) || unlikely(walk->has_learned))
 			break;
 		if (unlikely(walk->pending.is_open))

@@ -17,13 +17,18 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+/* Of programs built with _FORTIFY_SOURCE; no header declares it. */
+int __vfprintf_chk(FILE *file, int flag, const char *format, va_list args);
+
 #define REAL_FUNCTIONS(x)                                                                                              \
 	x(prctl) x(pthread_setname_np) x(accept) x(accept4) x(connect) x(bind) x(listen) x(socket) x(socketpair)       \
 		x(read) x(readv) x(recv) x(recvfrom) x(recvmsg) x(recvmmsg) x(write) x(writev) x(send) x(sendto)       \
 			x(sendmsg) x(sendmmsg) x(sendfile) x(splice) x(close) x(shutdown) x(dup) x(dup2) x(dup3)       \
 				x(fcntl) x(close_range) x(closefrom) x(epoll_ctl) x(epoll_wait) x(epoll_pwait) x(poll) \
-					x(ppoll) x(select) x(pselect) x(fclose) x(dlopen) x(dlclose) x(execve)         \
-						x(execv) x(execvp) x(execvpe) x(fexecve) x(swapcontext) x(setcontext)
+					x(ppoll) x(select) x(pselect) x(fclose) x(fflush) x(fwrite) x(fputs) x(fputc)  \
+						x(putc) x(vfprintf) x(__vfprintf_chk) x(dlopen) x(dlclose) x(execve)   \
+							x(execv) x(execvp) x(execvpe) x(fexecve) x(swapcontext)        \
+								x(setcontext)
 
 struct real_functions {
 #define REAL_MEMBER(name) __typeof__(name) *name;

@@ -343,13 +343,6 @@ EXPORT int close(int fd)
 	return result;
 }
 
-EXPORT int fclose(FILE *file)
-{
-	if (READY(fclose) && !OFF)
-		socket_gone(fileno(file));
-	return real.fclose(file);
-}
-
 /* --- copies of descriptors --- */
 
 static int copied(int from, int to, uint64_t start)
