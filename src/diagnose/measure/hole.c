@@ -19,9 +19,7 @@ static const struct field hole_fields[] = {
 	FIELD(M, hole_ns, DURATION,
 	      "longest time in the last three windows for which received data waited for a segment"),
 	FIELD(M, path_holes, COUNT,
-	      "connections to this remote host, open or ended since, that waited so in the same time, of those that "
-	      "had "
-	      "received less than 1 MB"),
+	      "connections to this remote host, open or ended since, that waited so with less than 1 MB received"),
 	FIELD(M, path_unordered, COUNT, "likewise, of those on which segments arrived out of order"),
 	FIELD(M, path_unordered_share, RATIO, "their share of those that received anything", .unit = "%"),
 	FIELD(M, path_hole_share, RATIO, "their share of those that received anything", .unit = "%"),

@@ -10,6 +10,8 @@
 #define GAP_FLOWS    2
 #define GAP_REPEATS  2
 #define HOSTS_MAX    20000
+/* Retransmissions to a host that is silent are up to two minutes apart; of others there is nothing to remember. */
+#define FORGET_WINDOWS 120
 
 static struct passing_host *host_of(struct passing_hosts *hosts, const struct addr *addr, uint64_t sample)
 {
@@ -25,14 +27,23 @@ static struct passing_host *host_of(struct passing_hosts *hosts, const struct ad
 	return host;
 }
 
+static void see(struct passing_host *host, const struct passing_step *step)
+{
+	if (step->packets > 0)
+		host->idle_windows = 0;
+}
+
 void passing_hosts_note(struct passing_hosts *hosts, uint64_t sample, const struct passing_step *step)
 {
 	struct passing_host *host = host_of(hosts, step->source, sample);
 
-	if (host)
+	if (host) {
 		host->from += step->packets;
+		see(host, step);
+	}
 	host = host_of(hosts, step->target, sample);
 	if (host) {
+		see(host, step);
 		host->repeats += step->repeats;
 		host->flows += step->repeats > 0;
 	}
@@ -105,6 +116,8 @@ void passing_hosts_end_window(struct passing_hosts *hosts)
 		age(host->gap_ns);
 		age(host->gap_repeats);
 		age(host->all_repeats);
+		if (++host->idle_windows > FORGET_WINDOWS)
+			(void)map_remove(&hosts->tracks, key);
 	}
 }
 

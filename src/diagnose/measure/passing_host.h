@@ -23,7 +23,8 @@ struct passing_hosts {
 };
 
 struct passing_host {
-	uint64_t sample; /* to which what follows belongs */
+	unsigned idle_windows; /* since a packet from it or to it */
+	uint64_t sample;       /* to which what follows belongs */
 	uint64_t from, repeats, flows;
 	uint64_t quiet_since_ns;             /* when something came last; 0: in this sample */
 	uint64_t quiet_repeats, quiet_flows; /* retransmitted to it since; by how many at most */
