@@ -198,6 +198,7 @@ static void mark_unwanted(struct slimming *slim, bool (*wants)(const char *progr
 static void mark_functions(struct slimming *slim)
 {
 	const struct elf *elf = &slim->elf;
+	bool any = false;
 
 	for (size_t i = 0; i < elf->symbol_count; i++)
 		if (is_function(slim, &elf->symbols[i]))
@@ -207,8 +208,13 @@ static void mark_functions(struct slimming *slim)
 	if (slim->functions.count)
 		qsort(slim->functions.items, slim->functions.count, sizeof(struct function), by_begin);
 	for (unsigned i = 1; i < elf->header->e_shnum; i++)
-		if (elf->sections[i].sh_flags & SHF_EXECINSTR && i != slim->text && !slim->empty[i])
+		if (elf->sections[i].sh_flags & SHF_EXECINSTR && i != slim->text && !slim->empty[i]) {
 			reach_relocated(slim, i, 0, UINT64_MAX);
+			any = true;
+		}
+	/* libbpf refuses an object without records; who wants no program fails later, with the reason. */
+	vec_each(&slim->functions, function)
+		function->reached |= !any;
 }
 
 static bool is_kept(const struct slimming *slim, unsigned section, uint64_t offset)

@@ -255,6 +255,16 @@ TEST(functions_that_nobody_calls_are_gone)
 			CHECK(calls_functions(&part, &part.symbols[i]));
 }
 
+/* Where no hook is available: the reason comes after the object has been opened. */
+TEST(object_opened_without_a_program)
+{
+	_cleanup_object_ struct kernel_object *object = NULL;
+	struct why why;
+
+	REQUIRE(kernel_object_find("events.bpf.o", &object, &why) == 0);
+	CHECK_OK(kernel_object_open_chosen(object, &why));
+}
+
 TEST(choosing_what_is_not_there_is_reported_when_it_is_opened)
 {
 	_cleanup_object_ struct kernel_object *object = NULL;
