@@ -509,8 +509,8 @@ TEST(a_call_that_lost_its_cpu_did_not_compute)
 }
 
 /*
- * A thread that neither ran nor was ready waited for somebody, who is delayed as this program is. If that one uses no
- * sockets, only the delays of the recorder are known.
+ * A thread that neither ran nor was runnable was blocked on another, which is delayed as this program is. If that one
+ * uses no sockets, only the delays of the recorder are known.
  */
 TEST(what_a_program_waits_for_without_a_socket_is_delayed_as_well)
 {
@@ -725,7 +725,7 @@ TEST(a_session_that_is_refused_is_not_the_first)
 	CHECK_EQ_UINT(c->divergence.count, 0);
 }
 
-/* An answer in thousands of small pieces: each write takes CPU time, and no client is waited for. */
+/* An answer in thousands of small pieces: each write takes CPU time, and none blocks on the client. */
 TEST(writing_in_small_pieces_is_computation)
 {
 	for (unsigned has_cpu = 0; has_cpu < 2; has_cpu++) {

@@ -20,7 +20,7 @@
 static const struct field acquaintance_fields[] = {
 	FIELD(A, host_known, BOOL,
 	      "there was a connection with this remote host before, as far as the kernel remembers"),
-	FIELD(A, host_tries, COUNT, "connects to this service that waited for an answer in the last three windows"),
+	FIELD(A, host_tries, COUNT, "unanswered connection attempts to this service in the last three windows"),
 	FIELD(A, conns_moving, COUNT, "connections of this host, with whomever, that move data in this window"),
 };
 #undef A

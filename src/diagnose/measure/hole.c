@@ -17,12 +17,12 @@
 #define M struct hole_measures
 static const struct field hole_fields[] = {
 	FIELD(M, hole_ns, DURATION,
-	      "longest time in the last three windows for which received data waited for a segment"),
+	      "longest time in the last three windows that received data was queued behind a missing segment"),
 	FIELD(M, path_holes, COUNT,
 	      "connections to this remote host, open or ended since, that waited so with less than 1 MB received"),
-	FIELD(M, path_unordered, COUNT, "likewise, of those on which segments arrived out of order"),
-	FIELD(M, path_unordered_share, RATIO, "their share of those that received anything", .unit = "%"),
 	FIELD(M, path_hole_share, RATIO, "their share of those that received anything", .unit = "%"),
+	FIELD(M, path_unordered, COUNT, "likewise, those on which segments arrived out of order"),
+	FIELD(M, path_unordered_share, RATIO, "share of these", .unit = "%"),
 };
 #undef M
 RECORD_TYPE(hole_measures_type, "measure.hole", struct hole_measures, hole_fields,
@@ -65,7 +65,7 @@ static bool is_receiving(const struct socket_record *s)
 	return s->state == SOCKET_ESTABLISHED || s->state == SOCKET_FIN_WAIT1 || s->state == SOCKET_FIN_WAIT2;
 }
 
-/* How long received data has waited for a missing segment; 0: none does. */
+/* How long received data has been queued behind a missing segment; 0: none is. */
 static uint64_t hole_of(const struct socket_record *s, const struct tcp_record *t)
 {
 	uint64_t rtt_ns = t->srtt_ns == UINT64_MAX ? 0 : t->srtt_ns;

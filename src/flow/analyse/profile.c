@@ -1108,7 +1108,7 @@ static void share_at_place(struct own_time own, const struct place_shares *share
 
 /*
  * More CPU time than own time: the thread computed in its operations on clients' sockets, which do not count as its
- * own. They copy bytes, and waited for no client then.
+ * own. They copy bytes; none of that time is a wait for the client.
  */
 static void share_among_operations(struct profiler *p, double cpu_ticks)
 {

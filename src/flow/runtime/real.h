@@ -40,3 +40,6 @@ extern struct real_functions real __attribute__((visibility("hidden")));
 
 /* Looked up once in the constructor, or earlier when another library's constructor calls a wrapper. */
 void real_find(void);
+
+/* Whether there is an original, also before the constructor ran. */
+#define READY(name) (likely(real.name) || (real_find(), real.name))

@@ -14,9 +14,8 @@
 #include "flow/runtime/real.h"
 #include "flow/runtime/runtime.h"
 
-/* Before the constructor ran, and when not recording: only the original. */
-#define READY(name) (likely(real.name) || (real_find(), real.name))
-#define OFF         (!live || sealed)
+/* Not recording: only the original. */
+#define OFF (!live || sealed)
 
 /* Operation on a socket: `call` is the original, `shown` the recorded form of result_. */
 #define AROUND_AS(type, name, number, descriptor, offered, call, shown)                                                \

@@ -13,7 +13,6 @@
 /* Bytes of switch_stack, at most. */
 #define SWITCH_BYTES 256
 
-#define READY(name)  (likely(real.name) || (real_find(), real.name))
 #define OFF          (!live || sealed || !current)
 
 EXPORT int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to);

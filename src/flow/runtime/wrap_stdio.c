@@ -9,8 +9,7 @@
 #include "flow/runtime/real.h"
 #include "flow/runtime/runtime.h"
 
-#define READY(name) (likely(real.name) || (real_find(), real.name))
-#define OFF         (!live || sealed)
+#define OFF (!live || sealed)
 
 /* A call that may write to a socket. */
 struct stream_use {
